@@ -30,7 +30,7 @@ export const BUDGET = new Map([
   ["explorer", 18_900],
   ["lab", 15_780],
   ["bench", 4_850],
-  ["tools", 5_180],
+  ["tools", 5_200],
   ["examples", 1_290],
   ["python", 290],
 ]);

@@ -9,7 +9,8 @@
  * tests of ranks on clusters, which mostly wait; whichever ends first begins the others. Their output is shown part by part (parts.mjs).
  *
  * `npm test -- --only types,platforms` runs some parts; other arguments go to Vitest and Playwright: `npm test -- --only source window`.
- * At the end a line for each test that failed, then `N passed, N failed, N skipped` over all parts; the exit status is 1 where anything failed.
+ * At the end a line for each browser test that passed only in its second run (more than two are failures) and for each test that
+ * failed, then `N passed, N failed, N skipped` over all parts; the exit status is 1 where anything failed.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -45,6 +46,8 @@ const has = (/** @type {string} */ name) => names.includes(name);
 
 process.chdir(root);
 process.env.HEED_INSTALL ??= "1";
+/** Tests that passed in their second run. @type {string[]} */
+const repeated = [];
 const parts = new Parts(root, (text) => process.stderr.write(text));
 install();
 const node = pinned();
@@ -66,6 +69,7 @@ async function runner(part, argv, options, countsOf) {
     const counts = countsOf(JSON.parse(readFileSync(report, "utf8")));
     part.tally.add(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     part.tally.failures.push(...counts.failures);
+    repeated.push(...(counts.repeated ?? []));
     for (const name of counts.unfinished) part.tally.check(name, "has no result: its process ended early");
     // A file that does not load, or an error outside of any test, is not in the counts.
     if (status !== 0 && part.tally.failed === 0)
@@ -252,6 +256,9 @@ await Promise.all([
 
 const tally = parts.tally();
 process.exitCode = tally.failed > 0 ? 1 : 0;
-const failures = tally.failures.map((line) => `FAILED ${line}\n`).join("");
+const failures = [
+  ...repeated.map((line) => `PASSED IN ITS SECOND RUN ${line}\n`),
+  ...tally.failures.map((line) => `FAILED ${line}\n`),
+].join("");
 // After everything that waits on stderr: where both are one pipe, the last line is the last.
 process.stderr.write(`\n${failures}`, () => process.stdout.write(`${tally}\n`));

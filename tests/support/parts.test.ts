@@ -154,11 +154,13 @@ describe("a failure is counted", () => {
     expect(counts.failures).toEqual(["d.test.ts: no such | file", "e.test.ts: x: Error: a | at b"]);
   });
 
-  it("of a browser test, once passed or not", () => {
-    const spec = (title: string, ...errors: (string | undefined)[]) => ({
-      title,
-      tests: [{ results: errors.map((message) => (message === undefined ? {} : { error: { message } })) }],
-    });
+  const spec = (title: string, ...errors: (string | undefined)[]) => {
+    const status = errors.at(-1) !== undefined ? "unexpected" : errors.length === 1 ? "expected" : "flaky";
+    const results = errors.map((message) => (message === undefined ? {} : { error: { message } }));
+    return { title, tests: [{ status, results }] };
+  };
+
+  it("of a browser test, with the names of those that passed in the second run", () => {
     const counts = playwrightCounts({
       stats: { expected: 1, unexpected: 1, flaky: 1, skipped: 0 },
       suites: [
@@ -169,8 +171,20 @@ describe("a failure is counted", () => {
         },
       ],
     });
-    expect(counts.failed).toBe(2);
-    expect(counts.failures).toEqual(["a.spec.mjs: y: wrong", "a.spec.mjs: z: late"]);
+    expect([counts.passed, counts.failed]).toEqual([2, 1]);
+    expect(counts.failures).toEqual(["a.spec.mjs: z: late"]);
+    expect(counts.repeated).toEqual(["a.spec.mjs: y: wrong"]);
+  });
+
+  it("of browser tests, three of which passed only in the second run: failures", () => {
+    const specs = ["x", "y", "z"].map((title) => spec(title, "wrong", undefined));
+    const counts = playwrightCounts({
+      stats: { expected: 4, unexpected: 0, flaky: 3, skipped: 0 },
+      suites: [{ file: "a.spec.mjs", specs }],
+    });
+    expect([counts.passed, counts.failed]).toEqual([4, 3]);
+    expect(counts.failures).toHaveLength(3);
+    expect(counts.repeated).toEqual([]);
   });
 
   it("of a script, by the lines that it prints", async () => {

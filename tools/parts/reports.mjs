@@ -3,12 +3,12 @@ import { relative } from "node:path";
 import { root } from "../setup.mjs";
 
 /**
- * @typedef {{ passed: number, failed: number, skipped: number, failures: string[], unfinished: string[] }} Counts
- * failures: a line for each test that failed; unfinished: one for each without a result
+ * @typedef {{ passed: number, failed: number, skipped: number, failures: string[], unfinished: string[], repeated?: string[] }} Counts
+ * failures: a line for each test that failed; unfinished: one for each without a result; repeated: one for each that passed in its second run
  * @typedef {{ fullName: string, status: string, failureMessages?: string[] | null }} TestResult
  * @typedef {{ name: string, status: string, message?: string, assertionResults: TestResult[] }} FileResult
  * @typedef {{ numPassedTests: number, numFailedTests: number, numPendingTests: number, numTodoTests?: number, testResults: FileResult[] }} VitestReport
- * @typedef {{ title: string, tests: { results: { error?: { message?: string } }[] }[] }} Spec
+ * @typedef {{ title: string, tests: { status: string, results: { error?: { message?: string } }[] }[] }} Spec
  * @typedef {{ file: string, specs: Spec[], suites?: Suite[] }} Suite
  * @typedef {{ stats: { expected: number, unexpected: number, flaky: number, skipped: number }, suites: Suite[] }} PlaywrightReport
  */
@@ -51,20 +51,30 @@ export function vitestCounts({ numPassedTests, numFailedTests, numPendingTests, 
   };
 }
 
-/** A line for each test of a file that failed once. @param {Suite} suite @returns {string[]} */
-const failuresOf = ({ file, specs, suites = [] }) => [
+/** More tests than this that pass only in their second run are failures: then it is not chance. */
+const REPEATED = 2;
+
+/** A line for each test of a file that ended so: "unexpected", or "flaky" (passed in its second run). @param {Suite} suite @param {string} end @returns {string[]} */
+const endedSo = ({ file, specs, suites = [] }, end) => [
   ...specs.flatMap(({ title, tests }) => {
-    const failure = tests.flatMap(({ results }) => results).find(({ error }) => error !== undefined);
-    return failure === undefined ? [] : [`${file}: ${title}: ${short(failure.error?.message)}`];
+    const results = tests.filter(({ status }) => status === end).flatMap(({ results }) => results);
+    if (results.length === 0) return [];
+    return [`${file}: ${title}: ${short(results.find(({ error }) => error !== undefined)?.error?.message)}`];
   }),
-  ...suites.flatMap(failuresOf),
+  ...suites.flatMap((suite) => endedSo(suite, end)),
 ];
 
-/** A test that passed in its second run counts as failed. @param {PlaywrightReport} report @returns {Counts} */
-export const playwrightCounts = ({ stats, suites }) => ({
-  passed: stats.expected,
-  failed: stats.unexpected + stats.flaky,
-  skipped: stats.skipped,
-  failures: suites.flatMap(failuresOf),
-  unfinished: [],
-});
+/** A test that passed in its second run counts as passed and is named, up to `REPEATED` of them. @param {PlaywrightReport} report @returns {Counts} */
+export function playwrightCounts({ stats, suites }) {
+  const failures = suites.flatMap((suite) => endedSo(suite, "unexpected"));
+  const repeated = suites.flatMap((suite) => endedSo(suite, "flaky"));
+  const tooMany = stats.flaky > REPEATED;
+  return {
+    passed: stats.expected + (tooMany ? 0 : stats.flaky),
+    failed: stats.unexpected + (tooMany ? stats.flaky : 0),
+    skipped: stats.skipped,
+    failures: tooMany ? [...failures, ...repeated] : failures,
+    unfinished: [],
+    repeated: tooMany ? [] : repeated,
+  };
+}

@@ -158,11 +158,14 @@ export async function settled(page) {
   // A loop of the page's own: waitForFunction takes the promise of an asynchronous function for a yes.
   const done = await page.evaluate(async () => {
     const quiet = () => {
-      const inside = /** @type {any} */ (document.querySelector("attention-view")).shadowRoot;
+      const view = /** @type {any} */ (document.querySelector("attention-view"));
+      const inside = view.shadowRoot;
       const canvas = inside.querySelector(".matrix canvas.cells");
+      const photos = [...inside.querySelectorAll(".photos .passage")];
       return (
         !/Measuring|Drawing|Loading/.test(inside.querySelector(".root").textContent) &&
         inside.querySelector(".matrix.waiting") === null &&
+        (view.state?.mode !== "photo" || photos.some((one) => one.checkVisibility())) &&
         (canvas === null || canvas.width > 300 || innerWidth < 300)
       );
     };
