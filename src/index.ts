@@ -27,6 +27,7 @@ export { cast } from "./api/cast.ts";
 export { empty, prepare } from "./api/dispatch/engine.ts";
 export type { PrintablePlan } from "./api/dispatch/plans.ts";
 export { explain, explainMatmul } from "./api/explain.ts";
+export { type AttentionMap, attentionMap, type MapOptions } from "./api/map.ts";
 export type { MatmulOptions } from "./api/matmul.ts";
 export { mergeStates } from "./api/merge.ts";
 export type { Plan, SimdLevel } from "./backend/plan/plan.ts";

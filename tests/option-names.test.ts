@@ -35,6 +35,7 @@ const CALLS: Record<string, () => unknown> = {
   scaledDotProductAttention: () => H.scaledDotProductAttention(q, q, q, bad),
   webgpu: () => webgpu(bad as object),
   attentionWeights: () => H.attentionWeights(q, q, h.scaledDotProductAttention(q, q, q).lse, bad),
+  attentionMap: () => H.attentionMap(q, q, h.scaledDotProductAttention(q, q, q).lse, bad),
   attentionBackward: () => H.attentionBackward(q, q, q, q, h.scaledDotProductAttention(q, q, q), bad),
   scaledDotProductAttentionAsync: () => H.scaledDotProductAttentionAsync(q, q, q, bad),
   attentionBackwardAsync: () => H.attentionBackwardAsync(q, q, q, q, h.scaledDotProductAttention(q, q, q), bad),

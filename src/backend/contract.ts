@@ -41,6 +41,13 @@ export interface Selection {
   readonly rows: readonly number[];
 }
 
+/** The cells of a map of weights: of which heads, where each row and column of cells begins, and after these the end of the last one. @beta */
+export interface MapCells {
+  readonly heads: readonly number[];
+  readonly rows: readonly number[];
+  readonly columns: readonly number[];
+}
+
 /** Inputs of the backward pass besides its problem. @beta */
 export interface BackwardTensors {
   /** In the shape of the output, with any strides, as the output. */
@@ -81,6 +88,11 @@ export interface Backend {
   forward(problem: Problem): State;
   /** The weights of some heads and rows, rebuilt from lse [..., Hq, Nq], row-major with an offset: [..., heads, rows, Nk]. */
   weights(problem: Problem, lse: Tensor, selection: Selection): Tensor;
+  /**
+   * The largest weight of each cell, then the mean over its queries and keys, [2, ..., heads, rows, columns], float32. Another device
+   * has it where it makes maps; the CPU makes them from `weights` of some rows at a time.
+   */
+  map?(problem: Problem, lse: Tensor, cells: MapCells): Tensor;
   /** Gradients of Σ output·dOutput. */
   backward(problem: Problem, tensors: BackwardTensors, wanted: readonly Extra[]): BackwardResult;
   /** `forward` in slices, with the same bits; only a backend whose calls block has it. */

@@ -17,6 +17,7 @@ export { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/rand
 export {
   type CellStrides,
   cellStrides,
+  cellsShape,
   type Layout,
   type Operand,
   operandOf,
@@ -66,6 +67,7 @@ export type {
   BackwardResult,
   BackwardTensors,
   Extra,
+  MapCells,
   MatmulOperation,
   Operation,
   Selection,

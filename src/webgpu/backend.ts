@@ -4,6 +4,7 @@ import { tensorOver } from "../core/device/tensor.ts";
 import { sizeOf } from "../core/tensor.ts";
 import { forward } from "./attention/forward.ts";
 import { backward } from "./attention/gradients.ts";
+import { map } from "./attention/map.ts";
 import { weights } from "./attention/weights.ts";
 import { device, session } from "./device.ts";
 import { runArrayOperation } from "./ops/array.ts";
@@ -21,6 +22,7 @@ export const backend: Backend = {
   plan,
   forward: (problem) => forward(session(), problem),
   weights: (problem, lse, selection) => weights(session(), problem, lse, selection),
+  map: (problem, lse, cells) => map(session(), problem, lse, cells),
   backward: (problem, tensors, wanted) => backward(session(), problem, tensors, wanted),
   matmul: (product) => matmul(session(), product),
   rowwise: (operation) => runRowwise(session(), operation),

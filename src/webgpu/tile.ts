@@ -70,8 +70,8 @@ export const ORIGINS = `
   let kAt = k_at(b, h / G());
   let vAt = v_at(b, h / G());`;
 
-/** Elements of rows of q, k and v, from the index of their first element; 0 past the end. */
-export const OPERANDS = `
+/** Elements of rows of q and k, from the index of their first element; 0 past the end. */
+export const ROWS = `
 fn qOf(origin: i32, i: i32, d: i32) -> f32 {
   let x = load_q(origin + min(i, Nq() - 1) * q_row() + min(d, dk() - 1) * q_column());
   return select(0.0, x, i < Nq() && d < dk());
@@ -80,6 +80,10 @@ fn kOf(origin: i32, j: i32, d: i32) -> f32 {
   let x = load_k(origin + min(j, Nk() - 1) * k_row() + min(d, dk() - 1) * k_column());
   return select(0.0, x, j < Nk() && d < dk());
 }
+`;
+
+/** The same of q, k and v. */
+export const OPERANDS = `${ROWS}
 fn vOf(origin: i32, j: i32, e: i32) -> f32 {
   let x = load_v(origin + min(j, Nk() - 1) * v_row() + min(e, dv() - 1) * v_column());
   return select(0.0, x, j < Nk() && e < dv());

@@ -12,6 +12,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts of the source
 const ATTENTION = "src/api/attention.test.ts";
+const GPU_MAP = ["tests/conformance/webgpu-map.test.ts"];
 const GPU = ["tests/conformance/webgpu.test.ts"];
 const FAMILIES = "tests/golden/families.test.ts";
 const SCORE = ["src/masks/masks.test.ts", "src/masks/scores.test.ts"];
@@ -208,6 +209,10 @@ export const FAULTS = [
   { name: "on a GPU dv is a sum of ds", file: "src/webgpu/attention/backward.ts", find: 'addRows("c", chunksV, "ps"', put: 'addRows("c", chunksV, "gs"', tests: GPU },
   { name: "on a GPU dropout of weights takes rows for keys", file: "src/webgpu/attention/weights.ts", find: "dropped(b, h, i, j)", put: "dropped(b, h, j, i)", tests: GPU },
   { name: "on a GPU weights read the first key only", file: "src/webgpu/attention/weights.ts", find: "kAt + j * k_row()", put: "kAt", tests: GPU },
+  { name: "on a GPU a map's last key of a column is that of the next one", file: "src/webgpu/attention/map.ts", find: "j < min(right, ", put: "j < min(right + 1, ", tests: GPU_MAP },
+  { name: "on a GPU a map counts the queries after its row", file: "src/webgpu/attention/map.ts", find: " || i >= rowEnd", put: "", tests: GPU_MAP },
+  { name: "on a GPU a map divides by the queries alone", file: "src/webgpu/attention/map.ts", find: "(rowEnd - rowFrom) * (right - left)", put: "(rowEnd - rowFrom)", tests: GPU_MAP },
+  { name: "a map leaves out the last queries of a row", file: "src/backend/map.ts", find: "Math.min(blockRows, rows[r + 1] - from)", put: "Math.min(blockRows, rows[r + 1] - from - 1)", tests: ["src/api/map.test.ts"] },
   { name: "on a GPU a product adds the first number of its bias", file: "src/webgpu/ops/matmul.ts", find: "biasFrom() + j * biasColumn()", put: "biasFrom()", tests: GPU },
   { name: "on a GPU a product replaces what it should add to", file: "src/webgpu/ops/matmul.ts", find: '"x += load_c(at);"', put: '""', tests: GPU },
   { name: "on a GPU a merge adds its lse without the maximum", file: "src/webgpu/ops/merge.ts", find: "select(m + log(u + v)", put: "select(log(u + v)", tests: GPU },

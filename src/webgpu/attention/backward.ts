@@ -76,7 +76,7 @@ export function queryGradient(
   const { B, Hq, Nq, dk } = shape;
   const call = backwardCall(problem, dOutput);
   call.operand("dq", operandOf(shape, dQuery), false);
-  defineRuns(call, keyRuns(problem), problem);
+  defineRuns(call, keyRuns(problem));
   const [tiles, parts] = [Math.ceil(Nq / TILE), Math.ceil(dk / COLUMNS)];
   call.params.lets({ rowTiles: tiles, parts });
   const chunks = Math.min(COLUMNS / TILE, Math.ceil(dk / TILE));

@@ -38,7 +38,7 @@ export function forward(session: GpuSession, problem: Problem): State {
   call.dropout();
   const hasSinks = call.sinks();
   const runs = keyRuns(problem);
-  defineRuns(call, runs, problem);
+  defineRuns(call, runs);
   const tiles = Math.ceil(Nq / TILE);
   const parts = Math.max(1, Math.ceil(dv / COLUMNS));
   call.params.lets({ rowTiles: tiles, parts });

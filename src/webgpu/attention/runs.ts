@@ -13,11 +13,12 @@ export interface KeyRuns {
   readonly perHead: boolean;
   /** Heads with runs of their own. */
   readonly heads: number;
+  readonly tiles: number;
 }
 
-/** The runs of keys that the rows of each tile read. */
-export function keyRuns(problem: Problem): KeyRuns {
-  const { B, Hq, Nq, Nk } = problem.shape;
+/** The runs of keys that the rows of each tile read. `rows`: where each tile of rows begins, and the end of the last one. */
+export function keyRuns(problem: Problem, rows: readonly number[] = tileRows(problem)): KeyRuns {
+  const { B, Hq, Nk } = problem.shape;
   const map = new TileMap(problem, TILE, TILE);
   const { perBatch, perHead } = map;
   const [batches, heads] = [perBatch ? B : Math.min(B, 1), perHead ? Hq : Math.min(Hq, 1)];
@@ -25,26 +26,27 @@ export function keyRuns(problem: Problem): KeyRuns {
   const runs: number[] = [];
   for (let b = 0; b < batches; b++)
     for (let h = 0; h < heads; h++)
-      for (let row = 0; row < Nq; row += TILE) {
-        for (const { from, to, partial } of map.runs(b, h, row, Math.min(Nq, row + TILE), 0, Nk)) {
+      for (let tile = 0; tile + 1 < rows.length; tile++) {
+        for (const { from, to, partial } of map.runs(b, h, rows[tile], rows[tile + 1], 0, Nk)) {
           runs.push(from, 2 * to + Number(partial));
         }
         starts.push(runs.length / 2);
       }
-  return { starts, runs, perBatch, perHead, heads: batches * heads };
+  return { starts, runs, perBatch, perHead, heads: batches * heads, tiles: rows.length - 1 };
+}
+
+/** Where each tile of 32 rows begins, and the end of the last one. */
+function tileRows({ shape: { Nq } }: Problem): number[] {
+  return Array.from({ length: Math.ceil(Nq / TILE) + 1 }, (_, n) => Math.min(Nq, n * TILE));
 }
 
 /** Adds `firstRun(b, h, tile)`, `runFrom(r)` and `runTo(r)`. */
-export function defineRuns(
-  call: KernelCall,
-  { starts, runs, perBatch, perHead }: KeyRuns,
-  { shape }: Problem,
-): void {
+export function defineRuns(call: KernelCall, { starts, runs, perBatch, perHead, tiles }: KeyRuns): void {
   const { params, data } = call;
   const [first, list] = [params.i32(data.integers(starts)), params.i32(data.integers(runs))];
   const head = headOf(perBatch, perHead);
   call.define(`
-fn firstRun(b: i32, h: i32, tile: i32) -> i32 { return word(${first} + ${head} * ${params.i32(Math.ceil(shape.Nq / TILE))} + tile); }
+fn firstRun(b: i32, h: i32, tile: i32) -> i32 { return word(${first} + ${head} * ${params.i32(tiles)} + tile); }
 fn runFrom(r: i32) -> i32 { return word(${list} + 2 * r); }
 fn runTo(r: i32) -> i32 { return word(${list} + 2 * r + 1); }`);
 }

@@ -8,6 +8,7 @@ import {
   type ArrayOperation,
   arrayFor,
   type Backend,
+  cellsShape,
   type Device,
   type DeviceData,
   type DType,
@@ -29,6 +30,7 @@ import {
   tablesOf,
   tensorOver,
 } from "heed/backend";
+import { mapByRows } from "../../../src/backend/map.ts";
 import { reference } from "../../../src/reference/backend.ts";
 import { placeOn } from "./place.ts";
 
@@ -196,6 +198,19 @@ export const opaque: Backend = {
     const [onQueue, hostProblem] = [problemOnCpu(problem), onCpu(lse)];
     enqueue(() => weights.fill(reference.weights(onQueue().problem, hostProblem(), selection)));
     return weights.tensor;
+  },
+  map(problem, lse, cells) {
+    const { heads, rows, columns } = cells;
+    const map = promised(
+      cellsShape(problem.shape, heads.length, rows.length - 1, columns.length - 1),
+      "float32",
+    );
+    const [onQueue, hostProblem] = [problemOnCpu(problem), onCpu(lse)];
+    enqueue(() => {
+      const host = onQueue().problem;
+      map.fill(mapByRows(host, cells, (selection) => reference.weights(host, hostProblem(), selection)));
+    });
+    return map.tensor;
   },
   backward(problem, tensors, wanted) {
     const like = (t: Tensor) => promised(t.shape, t.dtype);

@@ -81,6 +81,7 @@ const HEED: Record<keyof typeof h, Row> = {
   ...NAMED,
   scaledDotProductAttention: (at) => attend(at, { isCausal: true, returnWeights: true }),
   attentionWeights: (at) => h.attentionWeights(at(q), at(k), attend(at, {}).lse, { rows: [0, 4] }),
+  attentionMap: (at) => Object.values(h.attentionMap(at(q), at(k), attend(at, {}).lse, { size: 3 })),
   attentionBackward: (at) => h.attentionBackward(at(v), at(q), at(k), at(v), attend(at, {})),
   scaledDotProductAttentionAsync: (at) => h.scaledDotProductAttentionAsync(at(q), at(k), at(v), { isCausal: true }),
   attentionBackwardAsync: (at) => h.attentionBackwardAsync(at(v), at(q), at(k), at(v), attend(at, {})),
