@@ -3,7 +3,7 @@
  * it returns. Where the engine has shared memory, float32 results are allocated there in an arena: kernels read and write
  * them without a copy, and the next scope reuses the arena.
  */
-import { isScoped, keepTensor, withArena } from "../core/arena.ts";
+import { isScoped, keepTensor, PartedScope, withArena } from "../core/arena.ts";
 import { checkCount, refuseGot, refuseValue } from "../core/errors.ts";
 import { checkSynchronous } from "../core/synchronous.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -41,6 +41,9 @@ export function tidy<T>(work: () => T): T {
     return tensorsIn(checkSynchronous("tidy", result));
   });
 }
+
+/** The memory of a step whose parts wait for messages: `tidy` for each of them, until it ends. */
+export const stepMemory = (): PartedScope => new PartedScope(stepArena());
 
 /**
  * Lets a tensor that is made inside `tidy` outlive the scope. Returns it.

@@ -67,33 +67,67 @@ export function keepTensor(tensor: Tracked): void {
   for (let scope = activeScope; scope !== undefined; scope = scope.outer) scope.survivors.add(tensor);
 }
 
+/** Arenas of scopes that have not ended. A scope that begins meanwhile, between two parts of another, has ordinary memory. */
+const busy = new Set<Arena>();
+
+/** A scope whose work is done in synchronous parts, between which other code may run: `end` ends it. */
+export class PartedScope {
+  readonly #scope: Scope;
+  readonly #arena: Arena | undefined;
+
+  constructor(arena: Arena | undefined) {
+    const outer = activeScope;
+    this.#arena = outer || !arena || busy.has(arena) ? undefined : arena;
+    this.#scope = { arena: outer ? outer.arena : this.#arena, tensors: [], survivors: new Set(), outer };
+    if (this.#arena) busy.add(this.#arena);
+  }
+
+  /** Runs a part, with its results in the arena. */
+  run<T>(part: () => T): T {
+    const before = activeScope;
+    activeScope = this.#scope;
+    try {
+      return part();
+    } finally {
+      activeScope = before;
+    }
+  }
+
+  /**
+   * Disposes the tensors made in the parts, except `returned`: their elements move to ordinary memory, or the tensors belong to the
+   * outer scope.
+   */
+  end(returned: ReadonlySet<Tracked> = new Set()): void {
+    const { tensors, survivors, outer, arena } = this.#scope;
+    const moved = new Map<ArrayBufferView, ArrayBufferView>();
+    for (const tensor of tensors)
+      if (survivors.has(tensor) || returned.has(tensor)) {
+        // The array of the outer scope's arena lives as long as that scope.
+        if (outer && !survivors.has(tensor)) outer.tensors.push(tensor);
+        else moveOut(tensor, arena, moved);
+      } else disposeTensor(tensor);
+    tensors.length = 0;
+    if (this.#arena && busy.delete(this.#arena)) this.#arena.reset();
+  }
+}
+
 /**
  * Runs `work` with its results in `arena`. Then disposes the tensors made in it, except those that `survivors` finds in the
- * result of `work`: their elements move to ordinary memory, or the tensors belong to the outer scope.
+ * result of `work`.
  */
 export function withArena<T>(
   arena: Arena | undefined,
   work: () => T,
   survivors: (result: T) => Iterable<Tracked>,
 ): T {
-  const outer = activeScope;
-  const scope: Scope = { arena: outer ? outer.arena : arena, tensors: [], survivors: new Set(), outer };
-  activeScope = scope;
+  const scope = new PartedScope(arena);
   let returned: ReadonlySet<Tracked> = new Set();
   try {
-    const result = work();
+    const result = scope.run(work);
     returned = new Set(survivors(result));
     return result;
   } finally {
-    activeScope = outer;
-    const moved = new Map<ArrayBufferView, ArrayBufferView>();
-    for (const tensor of scope.tensors)
-      if (scope.survivors.has(tensor) || returned.has(tensor)) {
-        // The array of the outer scope's arena lives as long as that scope.
-        if (outer && !scope.survivors.has(tensor)) outer.tensors.push(tensor);
-        else moveOut(tensor, scope.arena, moved);
-      } else disposeTensor(tensor);
-    if (!outer) arena?.reset();
+    scope.end(returned);
   }
 }
 

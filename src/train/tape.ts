@@ -85,7 +85,12 @@ export class Tape {
       this.#changes.set(operation, changeCount);
       outer?.(operation);
     };
-    return runRecorded("Tape.run", recorder, work);
+    return this.within(() => runRecorded("Tape.run", recorder, work));
+  }
+
+  /** @internal Runs a synchronous part of the work of this tape: in the memory of a step, where a tape has one. */
+  protected within<T>(part: () => T): T {
+    return part();
   }
 
   /**
@@ -106,8 +111,11 @@ export class Tape {
   /** `gradients` of a tape that recorded operations over ranks: `ContextTape`. Every rank calls it. */
   async gradientsAsync(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): Promise<TapeGradients> {
     checkCount("Tape.gradientsAsync", arguments, 3);
-    return awaitSteps(this.#walk(loss, wanted, scale), ({ step, dOutputs, needs }) =>
-      (step.backwardAsync ?? step.backward)(dOutputs, needs),
+    return awaitSteps(
+      this.#walk(loss, wanted, scale),
+      ({ step, dOutputs, needs }) =>
+        step.backwardAsync?.(dOutputs, needs) ?? this.within(() => step.backward(dOutputs, needs)),
+      (part) => this.within(part),
     );
   }
 

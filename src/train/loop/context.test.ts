@@ -1,10 +1,12 @@
 /** Ranks that share a sequence: layers, their gradients and training have the numbers of one process. */
-import { OptionError, scaledDotProductAttention, Tensor, tensor, UnsupportedError } from "heed";
+import { OptionError, ones, scaledDotProductAttention, Tensor, tensor, UnsupportedError } from "heed";
 import { localCluster, shardSequence } from "heed/cluster";
 import { DecoderBlock, EncoderBlock, Rope, square, sum } from "heed/nn";
 import type { Batch, TrainOptions } from "heed/train";
-import { ContextTape, languageModel, nextTokenBatch, Tape, train, Windows } from "heed/train";
+import { ContextTape, languageModel, nextTokenBatch, Tape, tidy, train, Windows } from "heed/train";
 import { describe, expect, it } from "vitest";
+import { LEVELS, restore, use } from "../../../tests/support/backends/levels.ts";
+import { getEngine } from "../../wasm/engine/engine.ts";
 
 const N = 13;
 const wave = (...shape: number[]) =>
@@ -142,6 +144,33 @@ describe("train with sequenceRanks", () => {
       const twice = await localCluster(2 * sequenceRanks, (comm) => run({ comm, sequenceRanks }));
       for (const result of twice) expect(result).toEqual(one[0]);
     }
+  });
+
+  it("has its results in memory that later steps reuse, which no scope between two parts of a step frees", async () => {
+    use(LEVELS.find((level) => level !== "reference") ?? "reference", 1);
+    const float32 = () => newModel({ dtype: "float32" });
+    const expected = await localCluster(2, (comm) => run({ comm, sequenceRanks: 2, model: float32() }));
+    const losses: Tensor[] = [];
+    const arrays: ArrayBufferView[] = [];
+    const result = await localCluster(2, async (comm) => {
+      const model = float32();
+      const lossOver: typeof model.lossOver = async (tapeOf, batch) => {
+        const part = await model.lossOver!(tapeOf, batch);
+        losses.push(part.loss);
+        arrays.push(part.loss.data);
+        // Takes memory and writes it, as another program between two parts may.
+        tidy(() => ones([2, 70_000]));
+        return part;
+      };
+      return run({ comm, sequenceRanks: 2, model: { ...model, lossOver } });
+    });
+    expect(result).toEqual(expected);
+    for (const loss of losses) expect(() => loss.data).toThrow(/this tensor was disposed/);
+    // One of the two ranks in this process has the engine's memory, at the same places in each step.
+    const places = arrays.filter(({ buffer }) => buffer === getEngine()?.memory.memory.buffer);
+    expect(places.length).toBe(losses.length / 2);
+    expect(new Set(places.map(({ byteOffset }) => byteOffset)).size).toBeLessThan(places.length / 2);
+    restore();
   });
 
   it("refuses what ranks cannot share", async () => {

@@ -9,6 +9,7 @@ import { contextAttentionBackward } from "../../cluster/context/backward.ts";
 import { contextAttention } from "../../cluster/context/forward.ts";
 import { checkOptions, type Via } from "../../cluster/context/options.ts";
 import { type ShardPlan, shardSequence } from "../../cluster/context/shard.ts";
+import type { PartedScope } from "../../core/arena.ts";
 import { checkCount, OptionError } from "../../core/errors.ts";
 import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -101,13 +102,27 @@ export class ContextTape extends Tape implements SequenceShard {
   }
 }
 
+/** A tape whose results are in memory that later steps reuse. */
+class StepTape extends ContextTape {
+  readonly #memory: PartedScope;
+
+  constructor(comm: Communicator, plan: ShardPlan, memory: PartedScope) {
+    super(comm, plan);
+    this.#memory = memory;
+  }
+
+  protected override within<T>(part: () => T): T {
+    return this.#memory.run(part);
+  }
+}
+
 /** Makes the tape of a sequence of `length` tokens that the ranks of `comm` share, each computing its part of a zigzag. */
-export function tapeOfRanks(comm: Communicator, length: number): ContextTape {
+export function tapeOfRanks(comm: Communicator, length: number, memory: PartedScope): ContextTape {
   if (length < comm.size)
     throw new OptionError(
       "sequenceRanks",
       `train: ${comm.size} ranks cannot share a sequence of ${length} tokens; each needs at least one`,
       { ranks: comm.size, length },
     );
-  return new ContextTape(comm, shardSequence({ length, ranks: comm.size, isCausal: true }));
+  return new StepTape(comm, shardSequence({ length, ranks: comm.size, isCausal: true }), memory);
 }

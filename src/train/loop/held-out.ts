@@ -6,14 +6,7 @@ import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkArgument, checkCount, UnsupportedError } from "../../core/errors.ts";
 import { COPY } from "../../core/tensor.ts";
 import { withRecorder } from "../../nn/record.ts";
-import {
-  checkedLoss,
-  countTargets,
-  lossPart,
-  type SequenceRanks,
-  sumOfParts,
-  type Trainable,
-} from "./options.ts";
+import { checkedLoss, countTargets, lossOverRanks, type SequenceRanks, type Trainable } from "./options.ts";
 import { microBatchesOf } from "./parallel.ts";
 
 /**
@@ -90,7 +83,7 @@ export async function heldOutLoss<B>(
   const localLosses = new Float64Array(to - from);
   for (const [n, batch] of batches.slice(from, to).entries())
     localLosses[n] = context
-      ? await sumOfParts(context.comm, (await lossPart(model, context.tapeOf, batch)).loss)
+      ? await lossOverRanks(context, model, batch, (loss) => loss)
       : lossOf(model, batch);
   await comm.allGather(
     localLosses,

@@ -1,7 +1,9 @@
 /**
  * What `train` is given and returns: the model, the options and their checks, the reports.
  */
+import { stepMemory } from "../../api/tidy.ts";
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
+import type { PartedScope } from "../../core/arena.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
@@ -151,21 +153,32 @@ export function checkedCount(count: number): number {
     : refuseValue("train", "countOf", "a function that returns the number of targets of a batch", count);
 }
 
-/** This rank's part of the loss of a batch, and its tape; the options were checked. */
-export const lossPart = <B>(model: Trainable<B>, tapeOf: TapeOf, batch: B): Promise<LossPart> =>
-  (model.lossOver as NonNullable<Trainable<B>["lossOver"]>)(tapeOf, batch);
-
-/** A loss of which each rank has a part. */
-export async function sumOfParts(context: Communicator, part: Tensor): Promise<number> {
-  const sum = Float64Array.of(part.toFloat64()[0]);
-  await context.reduce(sum);
-  return sum[0];
-}
-
 /** The ranks that share each sequence of a run, and the tape of their sequences. */
 export interface SequenceRanks {
   readonly comm: Communicator;
-  readonly tapeOf: TapeOf;
+  readonly tapeOf: (length: number, memory: PartedScope) => ContextTape;
+}
+
+/**
+ * The loss of a batch, of which each rank has a part, and what `work` returns for this rank's part. Their tensors are disposed afterwards:
+ * later batches reuse their memory.
+ */
+export async function lossOverRanks<B, T>(
+  { comm, tapeOf }: SequenceRanks,
+  model: Trainable<B>,
+  batch: B,
+  work: (loss: number, part: LossPart) => T | Promise<T>,
+): Promise<T> {
+  const memory = stepMemory();
+  try {
+    const { lossOver } = model as Required<Trainable<B>>;
+    const part = await lossOver.call(model, (length) => tapeOf(length, memory), batch);
+    const sum = Float64Array.of(part.loss.toFloat64()[0]);
+    await comm.reduce(sum);
+    return await work(sum[0], part);
+  } finally {
+    memory.end();
+  }
 }
 
 /** Refuses a loss that is not a tensor. */

@@ -10,7 +10,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import type { Gradients } from "../tape.ts";
 import type { SequenceRanks, TrainOptions } from "./options.ts";
 import { Flat, type FlatGradients, microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
-import { differentiate, differentiateOver, type MicroBatch } from "./step.ts";
+import { differentiate, differentiateOver, type LossGradients, type MicroBatch } from "./step.ts";
 
 /** The ranks of a run: all, those that share the micro-batches, and those that share each sequence. */
 export interface Ranks {
@@ -26,7 +26,7 @@ export async function ranksOf(all: Communicator | undefined, sequenceRanks = 1):
   const data = await all.split(all.rank % sequenceRanks);
   // Programs that share no sequence need not load it.
   const { tapeOfRanks } = await import("./context.ts");
-  return { all, data, context: { comm, tapeOf: (length) => tapeOfRanks(comm, length) } };
+  return { all, data, context: { comm, tapeOf: (length, memory) => tapeOfRanks(comm, length, memory) } };
 }
 
 /** Loss and gradients of a step: the sum over micro-batches, which ranks share. */
@@ -68,12 +68,12 @@ export class SharedSteps {
     const present = new Uint8Array(flat.count);
     const nodes = await sumLocal(M, [from, to], (m) => {
       const share = batches[m].count / total;
-      const result = ({ loss, gradients }: { loss: number; gradients: Gradients }) => {
+      const result = ({ loss, gradients }: LossGradients) => {
         message[m - from] = loss;
         return Number.isFinite(loss) ? flat.from(gradients, present) : undefined;
       };
       return context
-        ? differentiateOver(context, batches[m], this.#parameters, share).then(result)
+        ? differentiateOver(context, batches[m], this.#parameters, share, result)
         : // Only the flat copy outlives the scope.
           tidy(() => result(differentiate(batches[m], this.#parameters, share)));
     });

@@ -15,10 +15,8 @@ import {
   checkedLoss,
   countTargets,
   type LossPart,
-  lossPart,
+  lossOverRanks,
   type SequenceRanks,
-  sumOfParts,
-  type TapeOf,
   type TrainOptions,
 } from "./options.ts";
 import { sumTree } from "./parallel.ts";
@@ -27,8 +25,11 @@ import { sumTree } from "./parallel.ts";
 export interface MicroBatch {
   readonly count: number;
   readonly loss: () => Tensor;
-  /** This rank's part of the loss, with its tape, where ranks share the sequences. */
-  readonly lossOver: (tapeOf: TapeOf) => Promise<LossPart>;
+  /** `lossOverRanks`, where ranks share the sequences. */
+  readonly lossOver: <T>(
+    context: SequenceRanks,
+    work: (loss: number, part: LossPart) => Promise<T>,
+  ) => Promise<T>;
 }
 
 /** Loss of a step, and norm of its gradients. */
@@ -46,7 +47,7 @@ export function microBatches<B>(options: TrainOptions<B>, batches: readonly B[],
   return batches.map((batch, m) => ({
     count: checkedCount(countOf(batch)),
     loss: () => withDropout(dropoutSeed(seed, step, m), () => checkedLoss("train", model.loss(batch))),
-    lossOver: (tapeOf) => lossPart(model, tapeOf, batch),
+    lossOver: (context, work) => lossOverRanks(context, model, batch, work),
   }));
 }
 
@@ -55,12 +56,18 @@ function dropoutSeed(seed: number, step: number, microBatch: number): number {
   return new Generator(seed, 7 + 16 * step, microBatch).bits();
 }
 
+/** Loss and gradients of a micro-batch. */
+export interface LossGradients {
+  readonly loss: number;
+  readonly gradients: Gradients;
+}
+
 /** Loss and gradients of a micro-batch, weighted by its share of the step's targets. No gradients where the loss is not finite. */
 export function differentiate(
   microBatch: MicroBatch,
   parameters: ReadonlyMap<string, Tensor>,
   share = 1,
-): { loss: number; gradients: Gradients } {
+): LossGradients {
   const tape = new Tape();
   const mean = tape.run(microBatch.loss);
   const loss = share * mean.toFloat64()[0];
@@ -69,18 +76,22 @@ export function differentiate(
   return { loss, gradients: tape.gradients(mean, parameters.values(), share) };
 }
 
-/** `differentiate`, where ranks share the sequences: the loss over all of them, and this rank's part of the gradients. */
-export async function differentiateOver(
-  { comm, tapeOf }: SequenceRanks,
+/**
+ * `differentiate`, where ranks share the sequences: what `result` makes of the loss over all of them and this rank's part of the
+ * gradients, which are disposed afterwards.
+ */
+export const differentiateOver = <T>(
+  context: SequenceRanks,
   microBatch: MicroBatch,
   parameters: ReadonlyMap<string, Tensor>,
   share: number,
-): Promise<{ loss: number; gradients: Gradients }> {
-  const { tape, loss: part } = await microBatch.lossOver(tapeOf);
-  const loss = share * (await sumOfParts(comm, part));
-  if (!Number.isFinite(loss)) return { loss, gradients: new Map() };
-  return { loss, gradients: await tape.gradientsAsync(part, parameters.values(), share) };
-}
+  result: (values: LossGradients) => T,
+): Promise<T> =>
+  microBatch.lossOver(context, async (mean, { tape, loss: part }) => {
+    const loss = share * mean;
+    if (!Number.isFinite(loss)) return result({ loss, gradients: new Map() });
+    return result({ loss, gradients: await tape.gradientsAsync(part, parameters.values(), share) });
+  });
 
 /** A step of one micro-batch on the CPU: gradients are released with the scope of the step. */
 export const stepOnCpu = (

@@ -44,6 +44,8 @@ export class EngineArena implements Arena {
 
   allocate(length: number, padding: number): Float32Array | undefined {
     const { memory } = this.engine;
+    // A scope may last longer than unused memory is kept.
+    clearTimeout(this.#timer);
     const bytes = Math.ceil((4 * (length + padding + PADDING)) / 64) * 64;
     const last = this.#slabs[this.#slabs.length - 1];
     if (last === undefined || this.#used + bytes > last.size) {
