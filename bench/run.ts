@@ -4,7 +4,7 @@
  * before it is checked against the formula in float64 in the same process.
  *
  *   node bench/run.ts [--level wide,relaxed,strict] [--threads 1,2] [--cases "full*,decode*"] [--seconds 5]
- *                     [--peers] [--built] [--node 20] [--json] > run.json
+ *                     [--peers] [--built] [--node 20 | --node chromium] [--json] > run.json
  */
 import { fork } from "node:child_process";
 import { availableParallelism, cpus, totalmem } from "node:os";
@@ -15,15 +15,15 @@ import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import type { SimdLevel } from "../src/index.ts";
 import { translated } from "./support/built.ts";
 import { CASES, type Case, chosen, figure, type Goal, goalsOf, goalText, reached } from "./support/cases.ts";
-import type { Ceilings, Message, SessionOrder } from "./support/child.ts";
 import type { Outcome } from "./support/measure.ts";
+import type { Ceilings, Message, SessionOrder } from "./support/session.ts";
 
 /** One process of a run. */
 interface LevelSession {
   readonly level: SimdLevel;
   readonly threads: number;
-  readonly node?: string;
-  readonly v8?: string;
+  /** "Node 24.1.0". */
+  readonly runtime?: string;
   readonly ceilings?: Ceilings;
   /** Files of peers that did not load, and why. */
   readonly missing?: Readonly<Record<string, string>>;
@@ -72,6 +72,9 @@ export function judge(outcome: Outcome, node: number): Judged {
   return { ...outcome, goals };
 }
 
+/** Browsers have the goals of the newest Node. */
+const NEWEST = 26;
+
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
 /** Runs one process; resolves when it has ended. */
@@ -88,10 +91,10 @@ function session(order: SessionOrder, file: string, execPath: string): Promise<L
     child.on("message", (data) => {
       const message = data as Message;
       if (message.kind === "begun") {
-        const { node, v8, ceilings, missing } = message;
-        about = { node, v8, ceilings, missing };
+        const { runtime, ceilings, missing } = message;
+        about = { runtime, ceilings, missing };
         say(
-          `\n${order.level}, ${order.threads} thread${order.threads > 1 ? "s" : ""}, Node ${node}: ceiling ${ceilings.flops.toFixed(1)} GFLOP/s (${ceilings.loop})`,
+          `\n${order.level}, ${order.threads} thread${order.threads > 1 ? "s" : ""}, ${runtime}: ceiling ${ceilings.flops.toFixed(1)} GFLOP/s (${ceilings.loop})`,
         );
         for (const [name, why] of Object.entries(missing)) say(`  ${name}: not there (${why})`);
       } else if (message.kind === "refused") {
@@ -101,7 +104,7 @@ function session(order: SessionOrder, file: string, execPath: string): Promise<L
         failures.push(message);
         say(`  ${message.case}: FAILED, ${message.why}`);
       } else {
-        const judged = judge(message.outcome, Number(about.node?.split(".")[0]));
+        const judged = judge(message.outcome, Number(/^Node (\d+)/.exec(about.runtime ?? "")?.[1] ?? NEWEST));
         outcomes.push(judged);
         for (const line of linesOf(judged)) say(`  ${line}`);
       }
@@ -140,14 +143,17 @@ function linesOf({ case: name, measured, figures, goals, notes, ofCeiling, absen
   return lines;
 }
 
+/** The `--node` that is a browser. */
+const CHROMIUM = "chromium";
+
 /** The list of an option, or the default. */
 const list = (text: string | undefined, none: readonly string[]): string[] =>
   text === undefined ? [...none] : text.split(",").map((part) => part.trim());
 
-/** A Node by its path, or by a major version of tools/setup.mjs. */
+/** A Node by its path, or by a major version of tools/setup.mjs; the running one for Chromium, which it starts. */
 async function nodeOf(name: string | undefined): Promise<{ path: string; major: number }> {
   const running = { path: process.execPath, major: Number(process.versions.node.split(".")[0]) };
-  if (name === undefined) return running;
+  if (name === undefined || name === CHROMIUM) return running;
   const { toolchain, versionOf } = await import("../tools/setup.mjs");
   const path = /^\d+$/.test(name) ? toolchain(Number(name)) : name;
   const version = path === undefined ? undefined : versionOf(path);
@@ -171,9 +177,18 @@ async function main(): Promise<void> {
   const { path, major } = await nodeOf(values.node);
   // Node 20 does not run TypeScript, and only later versions of 22 do.
   const built = values.built || major < 24;
-  const levels = list(values.level, major >= 24 ? ["wide", "relaxed", "strict"] : ["relaxed", "strict"]);
-  const threads = list(values.threads, availableParallelism() > 1 ? ["1", "2"] : ["1"]).map(Number);
-  const cases = chosen(list(values.cases, []));
+  const inPage = values.node === CHROMIUM;
+  const levels = list(
+    values.level,
+    major >= 24 && !inPage ? ["wide", "relaxed", "strict"] : ["relaxed", "strict"],
+  );
+  const threads = list(values.threads, availableParallelism() > 1 && !inPage ? ["1", "2"] : ["1"]).map(
+    Number,
+  );
+  // The other kinds of case start processes.
+  const cases = chosen(list(values.cases, [])).filter(({ kind }) => !inPage || kind === "time");
+  if (inPage && (values.peers || threads.some((n) => n !== 1)))
+    throw new Error("--node chromium measures heed on one thread: leave out --peers, and --threads above 1");
   const seconds = Number(values.seconds);
   if (levels.some((level) => !["wide", "relaxed", "strict"].includes(level)))
     throw new Error(`--level takes wide, relaxed and strict, got ${values.level}`);
@@ -197,7 +212,9 @@ async function main(): Promise<void> {
         seconds,
         peers: values.peers ? join(here, "peers", "index.mjs") : undefined,
       });
-      const file = join(folder, "support", built ? "child.mjs" : "child.ts");
+      const file = inPage
+        ? join(here, "support", "chromium.mjs")
+        : join(folder, "support", built ? "child.mjs" : "child.ts");
       // Memory is measured in a process that has allocated nothing else.
       const parts = [fits("time"), ...fits("memory").map((c) => [c])].filter((some) => some.length > 0);
       const done: LevelSession[] = [];

@@ -62,5 +62,6 @@ export function inProcess<T>(file: string, args: readonly string[]): T {
   return JSON.parse(stdout.trim().split("\n").at(-1)!) as T;
 }
 
-/** True in the file that node was started with. */
-export const isMain = (file: string): boolean => process.argv[1] === fileURLToPath(file);
+/** True in the file that node was started with; false in a page. */
+export const isMain = (file: string): boolean =>
+  "process" in globalThis && process.argv[1] === fileURLToPath(file);

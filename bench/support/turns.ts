@@ -68,9 +68,10 @@ export function ratios(a: Taken, b: Taken): number[] {
 
 /**
  * Waits until the process is idle: threads of some packages spin for tens of milliseconds after their call, and V8 compiles
- * and collects garbage in the background, which must not happen in another contestant's turn.
+ * and collects garbage in the background, which must not happen in another contestant's turn. A page cannot tell, and has no such packages.
  */
 async function quiet(): Promise<void> {
+  if (!("process" in globalThis)) return;
   for (let look = 0; look < LOOKS; look++) {
     const before = process.cpuUsage();
     const start = performance.now();
