@@ -381,11 +381,11 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       if (store !== shown || JSON.stringify(now) !== JSON.stringify(ref)) return false;
       return state.query + state.key === 0 && state.pinned === null && !named;
     };
+    this.#session.choosing = isFirst() && store.blocks.length > 0;
     void this.#load().then(async () => {
-      if (!isFirst() || store.blocks.length === 0) return;
-      const { linkOf } = await import("../state/carried.ts");
-      const link = await linkOf(store, ref).catch(this.#session.failed);
-      if (link && isFirst()) this.#session.set(link, "replace");
+      if (isFirst()) await (await import("../state/carried.ts")).choose(this.#session, ref, isFirst);
+      this.#session.choosing &&= store !== this.#session.store;
+      this.requestUpdate();
     });
     void this.#checkAttributes();
     this.#reflect();

@@ -72,6 +72,8 @@ export class Session {
   /** The cell and the head under the pointer. */
   hover: TokenPair | null = null;
   hoverHead: HeadName | null = null;
+  /** A cell to begin with is being chosen in the head. */
+  choosing = false;
   /** The step that the bars of the row show, 0 for q·k; undefined: the last one. */
   step: number | undefined;
   /** How many heads have been measured so far. */

@@ -68,6 +68,9 @@ function showNotice(text: string): void {
 /** The maximum length of an address; the server takes 16 KiB of headers. */
 const MAX_ADDRESS = 8000;
 
+/** Whether the page's address names a picture. The explorer writes its own into the address later. */
+const namesPicture = location.hash !== "";
+
 let session: Session = { files: [] };
 /** The story over the captured sentences. */
 let story: Story | undefined;
@@ -420,7 +423,8 @@ async function start(): Promise<void> {
 function startStory(texts: readonly string[]): void {
   const places = { steps: byId("steps"), sentence: byId("seen"), figure: byId("figure") };
   story = new Story(view, texts, places);
-  story.start(view.state);
+  if (namesPicture) story.start(view.state);
+  else story.go(0);
 }
 
 view.addEventListener("load", (event) => {

@@ -162,7 +162,7 @@ function stepsOver(texts: readonly string[], open: (target: Target) => void): re
         ...gives(TIME),
         ` in one, ${percentOf(FRUIT.weight)} to `,
         bold(FRUIT.to),
-        ` in the other: the word that tells its meaning. The other tokens give them ${percentOf(TIME.others)} and ${percentOf(FRUIT.others)}.`,
+        ` in the other: the word that tells its meaning. On average the other tokens give them ${percentOf(TIME.others)} and ${percentOf(FRUIT.others)}.`,
       ],
     },
     {
@@ -173,7 +173,7 @@ function stepsOver(texts: readonly string[], open: (target: Target) => void): re
         ...gives(RIVER),
         ", three words later. With ",
         bold(TABLE.to),
-        ` at that place, ${percentOf(TABLE.weight)}: a bank is not explained by a table, and the head finds nothing.`,
+        ` at that place, ${percentOf(TABLE.weight)}: a table does not tell which bank is meant, and the head does not look at it.`,
       ],
     },
     {
@@ -184,7 +184,7 @@ function stepsOver(texts: readonly string[], open: (target: Target) => void): re
         bold(TIME.from),
         " → ",
         bold(TIME.to),
-        ` the two words give ${signed(why.words)} of ${signed(why.score)}, their places ${signed(why.positions)}. In the control the words give only ${signed(control.words)}.`,
+        ` it is ${formatNumber(why.score)} above the mean of its row: ${signed(why.words)} from the two words, ${signed(why.positions)} from their places, ${signed(why.rest)} from the rest. In the control the words give only ${signed(control.words)}.`,
       ],
       figure: reasons,
     },
@@ -194,7 +194,7 @@ function stepsOver(texts: readonly string[], open: (target: Target) => void): re
       sentence: () => [
         "Does it matter? Turn one head off in both sentences, and the last states of the two ",
         bold("flies"),
-        ` become more alike: by ${signed(highest[0])} without this head, by ${signed(highest[1])} without the next of the ${highest.length}. This head keeps the two meanings apart.`,
+        ` become more alike: their cosine changes by ${signed(highest[0])} without this head, by ${signed(highest[1])} without the next of the ${highest.length}. No other single head does as much to keep the two meanings apart.`,
       ],
       figure: effects,
     },
@@ -214,7 +214,7 @@ function stepsOver(texts: readonly string[], open: (target: Target) => void): re
       sentence: () => [
         "A large weight is no evidence. Here ",
         ...gives(CAT),
-        `, but so does every token (${percentOf(CAT.others)}). `,
+        `, but the other tokens give it ${percentOf(CAT.others)} on average. `,
         way(ARROW),
         ` is the same stripe, and `,
         way(NEIGHBOR),

@@ -5,9 +5,8 @@ import { formatNumber } from "../../src/store/text/number.ts";
 export const tokenNamed = (text: string, name: string): HTMLElement =>
   Object.assign(document.createElement(name), { textContent: `‹${text}›`, dir: "auto" });
 
-/** A share in per cent; only all of the attention is 100 %. */
-export const percentOf = (share: number): string =>
-  formatNumber(share, { style: "percent", round: share >= 0.995 ? "down" : "nearest" });
+/** A share in per cent. */
+export const percentOf = (share: number): string => formatNumber(share, { style: "percent" });
 
 /** An element with content. */
 export function make<Name extends keyof HTMLElementTagNameMap>(

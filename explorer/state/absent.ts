@@ -53,6 +53,20 @@ const LISTS = {
     ({ other }, _, __, texts) => ((other?.text ?? 0) >= texts ? [other!.text] : []),
   ],
   hidden: ["hidden token", ({ hidden = [] }, { Nk }) => hidden.filter((key) => key >= Nk)],
+  edits: [
+    "changed number",
+    ({ edits = [] }, { d, has, Nk }) =>
+      edits
+        .filter(
+          (one) =>
+            !has.qk || (one.what !== "scale" && one.index >= d) || (one.what === "key" && one.token >= Nk),
+        )
+        .map((one) =>
+          one.what === "scale"
+            ? "scale"
+            : `${one.index} of ${one.what === "key" ? `key ${one.token}` : "the query"}`,
+        ),
+  ],
   rows: ["chosen query", ({ rows = [] }, { Nq }) => rows.filter((query) => query >= Nq)],
   columns: ["chosen key", ({ columns = [] }, { Nk }) => columns.filter((key) => key >= Nk)],
 } satisfies {

@@ -3,9 +3,10 @@
  * selection, the pinned cell and the camera are reset.
  */
 
-import type { Block } from "../../src/store/block.ts";
+import type { Block, HeadRef } from "../../src/store/block.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
 import { type TellingOptions, tellingLink } from "../../src/store/sentences/telling.ts";
+import type { Session } from "../app/session.ts";
 import { WITHOUT_TOKENS } from "./select.ts";
 import type { State } from "./state.ts";
 
@@ -48,8 +49,16 @@ export async function carried(
   return { ...reset, ...(await linkOf(to, { block: index, layer, head, query })) };
 }
 
+/** Moves the cursor to the most telling link of a head, unless `isFirst` has become false. */
+export async function choose(session: Session, ref: HeadRef, isFirst: () => boolean): Promise<void> {
+  const { store } = session;
+  if (store === undefined || store.blocks.length === 0) return;
+  const link = await linkOf(store, ref).catch(session.failed);
+  if (link && isFirst()) session.set(link, "replace");
+}
+
 /** The most telling link of some heads as parts of the state. */
-export async function linkOf(store: HeadStore, options: TellingOptions): Promise<Partial<State>> {
+async function linkOf(store: HeadStore, options: TellingOptions): Promise<Partial<State>> {
   const link = await tellingLink(store, options);
   if (link === undefined) return {};
   const { layer, head, query, key } = link;

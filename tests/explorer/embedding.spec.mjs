@@ -111,6 +111,17 @@ test("an address that names what the data does not have says so, when it opens a
     );
   }));
 
+test("changed numbers that an address names and the head does not have are said", ({ visit }) =>
+  visit(
+    { path: "/absent-address.html", heads: {}, hash: "#v1/row?i=3&j=2&e=q.0:5,q.900:5,k.2.700:1,k.99.0:1" },
+    async (page) => {
+      const notices = page.locator("attention-view .notices");
+      await expect(notices).toContainText(
+        "leaves out: changed number 900 of the query, 700 of key 2, 0 of key 99.",
+      );
+    },
+  ));
+
 test("pins that an address names and the first file lacks are said when it opens", ({ visit }) =>
   visit({ path: "/absent-address.html", heads: {}, hash: "#v1/head?pin=0.9,0.1" }, async (page) => {
     const notices = page.locator("attention-view .notices");

@@ -10,13 +10,13 @@ export function alone(ui: Ui, row: TemplateResult): TemplateResult {
   return html`<div class="root alone" part="root">
     ${notices(ui)}
     <div class="pane scrolls" part="pane">${
-      store !== undefined
+      store !== undefined && !session.choosing
         ? html`<p class="about"><strong>${store.report.name}</strong> · ${headName(session)}</p>${row}`
         : status.kind === "error"
           ? html`<p role="alert">${owns ? `${status.title}. ${status.text}` : "The attention that belongs here could not be shown."}</p>`
           : status.kind === "loading"
             ? html`<p class="quiet" role="status">Opening ${status.what}: ${numeral(status.done, "progress", { style: "percent" })} read.</p>`
-            : html`<p class="quiet">Nothing is open.</p>`
+            : html`<p class="quiet">${store === undefined ? "Nothing is open." : "Choosing a cell …"}</p>`
     }</div>
   </div>`;
 }

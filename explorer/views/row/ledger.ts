@@ -43,7 +43,7 @@ export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
       masked
         ? html`The mask hides ${to} from ${from}.`
         : state.stage === "weights" && areShares(session.row(query, "weights"))
-          ? html`${from} gives ${numeral(value, "row weights", { style: "percent" })} of its attention to ${to}`
+          ? html`${from} gives ${numeral(value, "row weights", { style: "percent" })} of its attention to ${to}.`
           : html`${state.stage === "weights" ? "not a share of attention" : STAGE_MEANINGS[state.stage]}, of ${from} for ${to}`
     }</p>
     ${masked || changed || (state.stage !== "weights" && state.stage !== "contrast") ? nothing : evidence(session)}
@@ -61,14 +61,14 @@ function evidence(session: Session): TemplateResult | typeof nothing {
   if (block === undefined || link === undefined || !areShares(session.row(cell.query, "weights")))
     return nothing;
   const names = session.labels(block);
-  const parts = evidenceOf(block, { ...link, ...cell }, KEY, beyondAt(session)).flatMap((part) =>
+  const parts = evidenceOf(block, { ...link, ...cell }, KEY, beyondAt(session)).flatMap((part, nth) =>
     typeof part === "string"
-      ? part
+      ? (nth === 0 ? part[0].toUpperCase() + part.slice(1) : part)
           .split(KEY)
           .flatMap((text, n) => (n === 0 ? [text] : [quoted(names.key[cell.key], names.lang.key), text]))
       : [shown(part)],
   );
-  return parts.length === 0 ? nothing : html`<p class="evidence">${parts}</p>`;
+  return parts.length === 0 ? nothing : html`<p class="evidence">${parts}.</p>`;
 }
 
 /** Where the name of the key goes in a sentence. */

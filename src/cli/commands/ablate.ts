@@ -6,6 +6,7 @@ import { spellMasks } from "../../models/inference/prediction.ts";
 import type { Component } from "../../models/inference/residual.ts";
 import { componentName } from "../../models/inference/residual.ts";
 import type { TextModel, TextTokens } from "../../models/text-model.ts";
+import { decimalPercent } from "../../store/text/number.ts";
 import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandTexts } from "../support/input/stdin.ts";
 import { headLinkPlace, linkPlace, tokenPlace } from "../support/input/token-place.ts";
@@ -128,7 +129,6 @@ function predictionEffects(
     const about = { kind: "prediction", command: io.commandLine, model: model.name };
     return printJson(io, { ...about, text, position, predicted, effects });
   }
-  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
   const named = ({ token }: { readonly token: string }) => JSON.stringify(token);
   const [first] = predicted;
   const at = JSON.stringify(read.tokens[position]);
@@ -138,13 +138,13 @@ function predictionEffects(
     .slice(0, top)
     .map((it) => [
       partName(it),
-      percent(it.probability),
+      decimalPercent(it.probability),
       `${it.change >= 0 ? "+" : "−"}${(100 * Math.abs(it.change)).toFixed(1)}`,
-      `${named(it.top)} ${percent(it.top.probability)}`,
+      `${named(it.top)} ${decimalPercent(it.top.probability)}`,
     ]);
   const one = options.link ? "the link in one head" : `one ${(options.parts ?? ["head"]).join(" or ")}`;
   const lines = [
-    `predicted ${where}: ${predicted.map((it) => `${named(it)} ${percent(it.probability)}`).join(", ")}`,
+    `predicted ${where}: ${predicted.map((it) => `${named(it)} ${decimalPercent(it.probability)}`).join(", ")}`,
     `Without ${one}: the probability of ${named(first)}, its change in percentage points, and the token that is then the most likely.`,
   ];
   return printTable(

@@ -1,6 +1,7 @@
 /** `heed answer MODEL QUESTION TEXT`: the spans of a text that answer a question. */
 import { answerQuestion } from "../../models/index.ts";
 import { questionGlobals } from "../../models/inference/answer.ts";
+import { decimalPercent } from "../../store/text/number.ts";
 import { bundleOfTexts } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
@@ -62,14 +63,13 @@ an answer is its share of all spans and of "no answer", which models trained wit
     if (values.json)
       return printJson(io, { model: model.name, question, ...result, ...(output && { output }) });
     const { bold } = styler(io);
-    const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
     const line = (part: string) => part.replace(/\s+/g, " ");
     const rows = result.answers.map(({ text: answer, start, end, probability }) => [
-      percent(probability),
+      decimalPercent(probability),
       bold(line(answer)),
       `${start > CONTEXT ? "…" : ""}${line(text.slice(Math.max(0, start - CONTEXT), end + CONTEXT))}${end + CONTEXT < text.length ? "…" : ""}`,
     ]);
-    rows.push([percent(result.noAnswer), "(no answer)", ""]);
+    rows.push([decimalPercent(result.noAnswer), "(no answer)", ""]);
     io.stdout.write(`${columnsOf(rows, [0]).join("\n")}\n`);
     return EXIT.ok;
   },

@@ -1,5 +1,6 @@
 /** `heed fill MODEL TEXT`: the most likely tokens for each mask of a text. */
 import { fillMask } from "../../models/index.ts";
+import { decimalPercent } from "../../store/text/number.ts";
 import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT } from "../support/line/command.ts";
@@ -39,7 +40,7 @@ A mask may be written [MASK] or <mask>, for every model. Of several masks, each 
     fills.forEach(({ candidates }, n) => {
       if (n > 0) io.stdout.write("\n");
       const rows = candidates.map(({ token, probability }) => [
-        `${(100 * probability).toFixed(1)} %`,
+        decimalPercent(probability),
         bold(token),
         filled(parts, n, token),
       ]);

@@ -1,6 +1,7 @@
 /** `heed why MODEL TEXT`: the score of a link as a sum over pairs of components. */
 import { componentName } from "../../models/inference/residual.ts";
 import { type ScoreShare, splitScore } from "../../models/inference/score-split.ts";
+import { decimalPercent } from "../../store/text/number.ts";
 import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
 import { tokenPlace } from "../support/input/token-place.ts";
@@ -64,7 +65,7 @@ term is not a cause: heed ablate and heed patch show causes.`,
       ...(mods ? [] : [row("score mods", split.scoreMods)]),
       row("score", split.score),
     ];
-    const link = `${token(query)} gives ${token(key)} ${(100 * split.weight).toFixed(1)} %`;
+    const link = `${token(query)} gives ${token(key)} ${decimalPercent(split.weight)}`;
     return printTable(
       [`layer ${layer}, head ${head}: ${link}, score ${signed(split.score.value)}`],
       rows,

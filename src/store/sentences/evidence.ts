@@ -26,7 +26,7 @@ export interface DescribedLink extends LinkContrast {
  * @param beyond the same head over other texts, with the same positions as `at`: what the link is without this text
  * @example
  * const link = await tellingLink(store);
- * evidenceOf(store.blocks[0], link, "“time”"); // ["the other tokens give “time” ", { text: "4%", … }]
+ * evidenceOf(store.blocks[0], link, "“time”"); // ["the other tokens give “time” ", { text: "4.3 %", … }, " on average"]
  */
 export function evidenceOf(
   block: Block,
@@ -81,8 +81,7 @@ function baselineOf(block: Block, link: DescribedLink, name: string): (string | 
     return [`${tokens} at ${place}: on average the others give it `, percent(offset, "contrast.offset")];
   }
   if (verdict === "stripe") {
-    const mean = common === 1 ? "" : "on average ";
-    return [`${tokens} at ${name}: ${mean}the others give it `, percent(others, "contrast.others")];
+    return [`${tokens} at ${name}: on average the others give it `, percent(others, "contrast.others")];
   }
   const isOffset = !(others >= offset) && !Number.isNaN(offset);
   if (isOffset && verdict === "spread")
@@ -92,8 +91,8 @@ function baselineOf(block: Block, link: DescribedLink, name: string): (string | 
       ` on average; ${CHANCE}`,
     ];
   if (Number.isNaN(others)) return [];
-  const end = verdict === "spread" ? [`; ${CHANCE}`] : [];
-  return [`the other tokens give ${name} `, percent(others, "contrast.others"), ...end];
+  const end = verdict === "spread" ? ` on average; ${CHANCE}` : " on average";
+  return [`the other tokens give ${name} `, percent(others, "contrast.others"), end];
 }
 
 const NEAR: Readonly<Record<number, string>> = {
@@ -109,7 +108,7 @@ const CHANCE = "random heads have such links";
  *
  * @example
  * const link = await tellingLink(store);
- * evidenceText(store.blocks[0], link, "“time”"); // "the other tokens give “time” 4.3 %"
+ * evidenceText(store.blocks[0], link, "“time”"); // "the other tokens give “time” 4.3 % on average"
  */
 export function evidenceText(
   block: Block,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatNumber, num, onNumber } from "./number.ts";
+import { decimalPercent, formatNumber, num, onNumber, wholePercent } from "./number.ts";
 
 describe("formatNumber", () => {
   it("writes three significant digits, a true minus sign and parted thousands", () => {
@@ -24,6 +24,34 @@ describe("formatNumber", () => {
       [9.9999, "10.0"],
     ];
     for (const [value, text] of rows) expect(formatNumber(value), String(value)).toBe(text);
+  });
+
+  it("writes 0 % and 100 % only of shares that are 0 and 1", () => {
+    const percents = [0, 1e-9, 0.0004, 0.994, 0.9951, 0.999, 0.99949, 0.9996, 1 - 1e-7, 1, 1 + 1e-7];
+    expect(percents.map((share) => formatNumber(share, { style: "percent" }).replace("\u202f%", ""))).toEqual(
+      ["0", "<0.1", "<0.1", "99", "99.5", "99.9", "99.9", ">99.9", "100", "100", "100"],
+    );
+    expect([0, 0.0004, 0.123, 0.9991, 0.99951, 1].map(decimalPercent)).toEqual([
+      "0.0 %",
+      "<0.1 %",
+      "12.3 %",
+      "99.9 %",
+      ">99.9 %",
+      "100.0 %",
+    ]);
+    expect(percents.map(wholePercent)).toEqual([
+      "0",
+      "<1",
+      "<1",
+      "99",
+      ">99",
+      ">99",
+      ">99",
+      ">99",
+      "100",
+      "100",
+      "100",
+    ]);
   });
 
   it("writes as many digits as asked, units, shares and signs", () => {

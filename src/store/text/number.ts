@@ -16,7 +16,10 @@ export interface Num {
 export interface NumberOptions {
   /** Significant digits; 3 by default. Whole numbers below 10⁶ are written whole. */
   readonly digits?: number;
-  /** `percent` writes a share as "61 %"; `signed` puts a plus sign before what is above 0. */
+  /**
+   * `percent` writes a share as "61 %"; only 0 is "0 %" and only all is "100 %": what is close to them is "<0.1 %", "99.6 %", ">99.9 %".
+   * `signed` puts a plus sign before what is above 0.
+   */
   readonly style?: "plain" | "percent" | "signed";
   /** Written after the number: nat, ms, kB. */
   readonly unit?: string;
@@ -72,12 +75,41 @@ function magnitude(size: number, digits: number, percent: boolean): string {
   if (size !== size) return "NaN";
   if (size === Infinity) return "∞";
   if (size === 0) return "0";
-  if (percent) return size < 0.1 ? "<0.1" : grouped(size < 9.95 ? trimmed(size.toFixed(1)) : size.toFixed(0));
+  if (percent) return percentage(size);
   if (Number.isInteger(size) && size < 1e6) return grouped(String(size));
   const [mantissa, exponent] = size.toExponential(digits - 1).split("e");
   const power = Number(exponent);
   if (power < -4 || power >= 9) return `${mantissa}·10${superscript(power)}`;
   return grouped(Number(`${mantissa}e${exponent}`).toFixed(Math.max(0, digits - 1 - power)));
+}
+
+/** A share that differs from 1 by less than float32 can hold is 1. */
+const ALL = 100 * (1 - 2 ** -20);
+
+/** Not 0 and not 100 unless it is: a decimal below 10 and from 99.5 on. */
+function percentage(size: number): string {
+  if (size < 0.1) return "<0.1";
+  if (size >= 99.5 && size < ALL) return size < 99.95 ? (Math.floor(10 * size) / 10).toFixed(1) : ">99.9";
+  return grouped(size < 9.95 ? trimmed(size.toFixed(1)) : size.toFixed(0));
+}
+
+/**
+ * A share in whole per cents, for tables with narrow cells: "61", "<1", ">99"; only 0 is "0" and only all is "100".
+ *
+ * @param share from 0 to 1
+ */
+export function wholePercent(share: number): string {
+  if (share !== share) return "NaN";
+  if (share > 0 && share < 0.005) return "<1";
+  if (share >= 0.995 && 100 * share < ALL) return ">99";
+  return formatNumber(Math.round(100 * share));
+}
+
+/** A share in per cents with one decimal, for columns of a terminal: "61.4 %", "<0.1 %", ">99.9 %". */
+export function decimalPercent(share: number): string {
+  if (share > 0 && share < 0.001) return "<0.1 %";
+  if (share >= 0.9995 && 100 * share < ALL) return ">99.9 %";
+  return `${(100 * share).toFixed(1)} %`;
 }
 
 /** "2.0" as "2". */

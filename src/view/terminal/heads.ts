@@ -2,6 +2,7 @@
 
 import { describeHead } from "../../store/sentences/sentence.ts";
 import { pad, wrap } from "../../store/text/label.ts";
+import { wholePercent } from "../../store/text/number.ts";
 import { headName, type MeasuredHead, mapOf, mapOptions, type TextPage, wrapped } from "./page.ts";
 import { dim, plain } from "./paint.ts";
 import { heading, renderBar, renderHeatMaps } from "./terminal.ts";
@@ -63,8 +64,7 @@ export function standOutLines(page: TextPage): string[] {
 export function measureLines(page: TextPage, isBits: boolean): string[] {
   const { heads, columns, paint } = page;
   const none = plain("–", paint);
-  const share = (x: number | undefined) =>
-    x === undefined ? none : Number.isNaN(x) ? "NaN" : `${Math.round(100 * x)} %`;
+  const share = (x: number | undefined) => (x === undefined ? none : `${wholePercent(x)} %`);
   const number = (x: number | undefined, digits: number) => x?.toFixed(digits) ?? none;
   const first = Math.max(5, ...heads.map(({ ref }) => headName(ref).length));
   const table: readonly [name: string, width: number, cell: (head: MeasuredHead) => string][] = [

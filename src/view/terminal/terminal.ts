@@ -12,6 +12,7 @@
 import { checkArgument, checkCount, refuseValue } from "../../core/errors.ts";
 import { checkKinds } from "../../core/option-names.ts";
 import { graphemes, pad, truncate, widthOf, wrap } from "../../store/text/label.ts";
+import { wholePercent } from "../../store/text/number.ts";
 import { colorAt, lightness, placeOf, type Rgb } from "../color.ts";
 import { bold, colored, dim, isColor, type Paint, plain, shade } from "./paint.ts";
 
@@ -346,7 +347,7 @@ function valueRows({ weights, queries, keys }: WeightMatrix, cell: number, paint
     const weight = weights[i * keys + j];
     const background = colorOf(weight, paint);
     const foreground: Rgb = lightness(background) > 0.62 ? [20, 12, 28] : [236, 230, 240];
-    const text = Number.isNaN(weight) ? "NaN" : `${Math.round(100 * weight)}${sign}`;
+    const text = Number.isNaN(weight) ? "NaN" : `${wholePercent(weight)}${sign}`;
     return { text: `${text.padStart(cell - 1)} `, foreground, background };
   });
 }

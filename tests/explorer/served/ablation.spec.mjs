@@ -326,13 +326,13 @@ test("a link is shown with what the other tokens give; a stripe is not claimed, 
   const caption = page.locator("#seen");
   await headOf(page);
   await expect(caption).toContainText(
-    /Here ‹flies› gives 80\s%\s?of its attention to ‹time›\. The other tokens give ‹time› 4\.3\s%; in 7 other texts the same positions get 21\s% on average, and this head has a link above chance in 4 of 7 other texts\.$/,
+    /Here ‹flies› gives 80\s%\s?of its attention to ‹time›\. The other tokens give ‹time› 4\.3\s% on average; in 7 other texts the same positions get 21\s% on average, and this head has a link above chance in 4 of 7 other texts\.$/,
     { timeout: 60_000 },
   );
   expect(await positionsElsewhere(0, 4, 2, 1)).toEqual({ texts: 7, percent: 21 });
   const ledger = page.locator("attention-view .readout .evidence");
   await expect(ledger).toHaveText(
-    /^the other tokens give ‹time› 4\.3\s%; in 7 other texts the same positions get 21\s% on average, and this head has a link above chance in 4 of 7 other texts$/,
+    /^The other tokens give ‹time› 4\.3\s% on average; in 7 other texts the same positions get 21\s% on average, and this head has a link above chance in 4 of 7 other texts\.$/,
   );
   // True in light and in dark, where more is lighter.
   await expect(caption).toContainText("the stronger the color, the more");
@@ -347,11 +347,11 @@ test("a link is shown with what the other tokens give; a stripe is not claimed, 
     }),
   );
   await expect(caption).toContainText(
-    /‹flies› gives 58\s%\s?of its attention to ‹arrow›\. But every token looks at ‹arrow›: the others give it 61\s%; in 7 other texts the same positions get 11\s% on average\./,
+    /‹flies› gives 58\s%\s?of its attention to ‹arrow›\. But every token looks at ‹arrow›: on average the others give it 61\s%; in 7 other texts the same positions get 11\s% on average\./,
   );
   expect(await positionsElsewhere(5, 11, 2, 5)).toEqual({ texts: 7, percent: 11 });
   await expect(ledger).toHaveText(
-    /^every token looks at ‹arrow›: the others give it 61\s%; in 7 other texts the same positions get 11\s% on average$/,
+    /^Every token looks at ‹arrow›: on average the others give it 61\s%; in 7 other texts the same positions get 11\s% on average\.$/,
   );
   const offer = caption.locator("button");
   await expect(offer).toHaveText(
