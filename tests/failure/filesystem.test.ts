@@ -1,6 +1,6 @@
 /**
  * A file system that fails at random calls and writes only parts: what is on the disk is always complete, every error is typed, and
- * what was saved before is there. `HEED_CASES` is the number of seeds of each test.
+ * what was saved before is there. `HEED_CASES` is the number of seeds of each test, `HEED_ALL=1` asks for all.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,11 +16,12 @@ import { AdamW } from "../../src/train/adamw.ts";
 import { readCheckpoint, writeCheckpoint } from "../../src/train/loop/checkpoint.ts";
 import { checkpointSaver, loadCheckpoint } from "../../src/train/loop/checkpointing.ts";
 import { faultAt, randomFaults } from "../files/faults.ts";
+import { caseCount } from "../support/cases/count.ts";
 import { random } from "../support/cases/random.ts";
 import { runCommand as heed } from "../support/processes/command.ts";
 import { Hub } from "../support/processes/hub.ts";
 
-const CASES = Number(process.env.HEED_CASES ?? 300);
+const CASES = caseCount(100, 300);
 /** Seeds of the tests that start a command or a server. */
 const FEW = Number(process.env.HEED_DISK_CASES ?? 60);
 const root = mkdtempSync(join(tmpdir(), "heed-filesystem-"));

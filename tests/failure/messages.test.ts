@@ -1,7 +1,7 @@
 /**
  * Messages between ranks that are late, doubled, cut or damaged, and a clock that jumps. Late messages change no bit. With every call
  * checked, any other fault is a typed error or changes no bit. A lock whose holder lives is never taken over, whatever the clock says.
- * `HEED_CASES` is the number of seeds of each test.
+ * `HEED_CASES` is the number of seeds of each test, `HEED_ALL=1` asks for all.
  */
 import {
   mkdirSync,
@@ -29,9 +29,10 @@ import { configure, Tensor } from "../../src/index.ts";
 import { LOCK, lockFolder } from "../../src/io/filesystem/lock.ts";
 import { saveFile } from "../../src/io/filesystem/save.ts";
 import { languageModel, nextTokenBatch, train, Windows } from "../../src/train/index.ts";
+import { caseCount } from "../support/cases/count.ts";
 import { type Random, random } from "../support/cases/random.ts";
 
-const CASES = Number(process.env.HEED_CASES ?? 400);
+const CASES = caseCount(150, 400);
 configure({ threads: 1 });
 
 /** Turns of the event loop without a message after which a rank gives up, in place of the time limit of MPI. */

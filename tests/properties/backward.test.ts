@@ -4,10 +4,11 @@
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
+import { caseCount } from "../support/cases/count.ts";
 import { draw, smallest } from "../support/cases/draw.ts";
 import { BACKWARD_STATISTIC, checkBackward } from "../support/oracles/backward-oracle.ts";
 
-const CASES = Number(process.env.HEED_CASES ?? 1500);
+const CASES = caseCount(500, 1500);
 const SEED = Number(process.env.HEED_SEED ?? 31_121);
 /** Maximum length of a sequence. */
 const MOST = 100;

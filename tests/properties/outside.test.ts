@@ -8,9 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, use } from "../support/backends/levels.ts";
 import { attend } from "../support/cases/call.ts";
 import { describeCase } from "../support/cases/case.ts";
+import { caseCount } from "../support/cases/count.ts";
 import { draw } from "../support/cases/draw.ts";
 
-const CASES = Number(process.env.HEED_CASES ?? 100);
+const CASES = caseCount(40, 100);
 afterAll(restore);
 
 /** All bytes of an array's buffer, also those outside a view. */

@@ -1,15 +1,16 @@
 /**
- * Thousands of random calls against the formula in float64, over every level and 1, 2, 3 and 7 threads: Bound B for
- * each, Statistic A for all (tests/support/oracles/tolerance.ts). HEED_CASES sets how many (50,000 for the long run), HEED_SEED the
- * first seed. A failing case is reduced before it is reported.
+ * Random calls against the formula in float64, over every level and 1, 2, 3 and 7 threads: Bound B for each, Statistic A for
+ * all (tests/support/oracles/tolerance.ts). HEED_ALL=1 draws 3,000, HEED_CASES as many as it says (50,000 for the long run), from
+ * HEED_SEED on. A failing case is reduced before it is reported.
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
+import { caseCount } from "../support/cases/count.ts";
 import { draw, smallest } from "../support/cases/draw.ts";
 import { check, type Measure } from "../support/oracles/oracle.ts";
 import { STATISTIC_A } from "../support/oracles/tolerance.ts";
 
-const CASES = Number(process.env.HEED_CASES ?? 3000);
+const CASES = caseCount(1000, 3000);
 const SEED = Number(process.env.HEED_SEED ?? 20261121);
 /** Maximum length of a sequence. */
 const MOST = 200;

@@ -11,11 +11,12 @@ import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { HEADERS } from "../../../src/server/policy.ts";
 import { type LocalServer, startServer } from "../../../src/server/server.ts";
+import { sweepSize } from "../../support/cases/count.ts";
 import { type Random, random } from "../../support/cases/random.ts";
 import { seed } from "../../support/cases/seed.ts";
 import { get, send } from "../../support/processes/raw-http.ts";
 
-const COUNT = Number(process.env.HEED_SERVER_REQUESTS ?? 10_000);
+const COUNT = Number(process.env.HEED_SERVER_REQUESTS ?? sweepSize(4_000, 10_000));
 const SECRET = "bytes that no request may see";
 const SAMPLE = "bytes that need the token";
 const folder = mkdtempSync(join(tmpdir(), "heed-fuzz-"));
