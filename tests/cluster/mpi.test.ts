@@ -91,6 +91,8 @@ for (const mpi of all)
         ["exchange", 2 ** 20, 2 ** 10, "rank 0 sent 1048576 bytes, but rank 1 expected 1024"],
         ["exchange", 2 ** 10, 2 ** 13, "rank 0 sent 1024 bytes, but rank 1 expected 8192"],
         ["allGather", 2 ** 20, 2 ** 19, "allGather of 2097152 bytes on rank 0, but of 1048576 bytes"],
+        ["broadcast", 2 ** 20, 2 ** 19, "broadcast of 1048576 bytes on rank 0, but of 524288 bytes"],
+        ["allToAll", 2 ** 20, 2 ** 19, "rank 0 sent 1048576 bytes, but rank 1 expected 524288"],
         ["reduce", 2 ** 20, 2 ** 19, "reduce of 1048576 bytes on rank 0, but of 524288 bytes"],
       ] as const;
       const { status, stdout, stderr } = await run(other.map(([operation, n, m]) => [operation, n, m]));

@@ -1,6 +1,7 @@
 /** A program that ranks run: every operation of a communicator once, with its result checked on every rank. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { allToAll, broadcast } from "../../src/cluster/communicator/moves.ts";
 import {
   contextAttention,
   contextAttentionBackward,
@@ -20,6 +21,8 @@ const switchesOf = (pid: number): number =>
       }
     })
     .reduce((sum, text) => sum + Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(text)?.[1] ?? 0), 0);
+
+const total = (list: readonly number[]): number => list.reduce((sum, n) => sum + n, 0);
 
 const comm = await joinCluster();
 const { rank, size } = comm;
@@ -81,6 +84,29 @@ await comm.reduce(inexact);
 const all = new Float32Array(1000 * size);
 await comm.allGather(inexact, all);
 for (let r = 0; r < size; r++) assert.deepEqual(all.slice(1000 * r, 1000 * (r + 1)), inexact);
+
+// Moves that MPI has a call for have the bits of exchanges: many bytes and few, of different lengths.
+const exchanges = { rank, size, exchange: comm.exchange };
+// A checked communicator checks each message.
+const names = Object.getOwnPropertyNames(Object.getPrototypeOf(comm));
+for (const name of ["broadcast", "allToAll"])
+  assert.equal(names.includes(name), process.env.HEED_MPI_CHECK !== "1");
+const partsOf = (bytesWith: (r: number) => number): number[] =>
+  Array.from({ length: size }, (_, r) => (r === rank ? 0 : bytesWith(r)));
+for (const n of [3, 100_001]) {
+  const arrived: (Float32Array | Uint8Array)[] = [];
+  for (const how of [comm, exchanges]) {
+    const data = Float32Array.from({ length: n }, (_, at) => Math.sin(at + n * rank));
+    await broadcast(how, data, size - 1);
+    const [sendBytes, intoBytes] = [partsOf((r) => n * rank + r), partsOf((r) => n * r + rank)];
+    const into = new Uint8Array(total(intoBytes));
+    const send = Uint8Array.from({ length: total(sendBytes) }, (_, at) => at * 7 + rank);
+    await allToAll(how, send, sendBytes, into, intoBytes);
+    arrived.push(data, into);
+  }
+  assert.deepEqual(arrived.slice(2), arrived.slice(0, 2));
+  assert.equal(arrived[0][1], Math.fround(Math.sin(1 + n * (size - 1))));
+}
 
 // Groups: the ranks of one color, the last one first.
 const group = await comm.split(rank % 2, -rank);

@@ -7,7 +7,8 @@ import { HeedError, OptionError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
 import { type Communicator, joinCluster, launchOf, localCluster, shardSequence } from "../index.ts";
 import { singleRank } from "./local.ts";
-import { broadcast, reduceFixed } from "./reduce.ts";
+import { allToAll, broadcast } from "./moves.ts";
+import { reduceFixed } from "./reduce.ts";
 
 const F32 = new Float32Array(1);
 
@@ -83,6 +84,20 @@ describe("localCluster", () => {
         });
         expect(got).toEqual(new Array(size).fill([7, 8]));
       }
+  });
+
+  it("an exchange of all with all gives each rank its part of every rank's", async () => {
+    for (const size of [1, 2, 3, 6])
+      for (const got of await localCluster(size, async ({ rank, exchange }) => {
+        const parts = (bytes: (r: number) => number) =>
+          Array.from({ length: size }, (_, r) => (r === rank ? 0 : bytes(r)));
+        const [sendBytes, intoBytes] = [parts((r) => rank + r), parts((r) => r + rank)];
+        const send = Uint8Array.from(sendBytes.flatMap((n, r) => new Array(n).fill(10 * rank + r)));
+        const into = new Uint8Array(intoBytes.reduce((sum, n) => sum + n, 0));
+        await allToAll({ rank, size, exchange }, send, sendBytes, into, intoBytes);
+        return [[...into], intoBytes.flatMap((n, r) => new Array(n).fill(10 * r + rank))];
+      }))
+        expect(got[0]).toEqual(got[1]);
   });
 
   it("gathers parts of different lengths, and refuses parts that do not fit", async () => {

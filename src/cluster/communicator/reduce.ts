@@ -6,6 +6,7 @@
  * each rank. Any other P: the sums of the tree are sent to rank 0, and the result is broadcast.
  */
 import { type Communicator, NOTHING } from "./communicator.ts";
+import { broadcast } from "./moves.ts";
 
 /** Arrays that are summed over ranks. */
 export type Floats = Float32Array | Float64Array;
@@ -87,21 +88,4 @@ async function throughRoot(
   };
   await visit(0, comm.size);
   await broadcast(comm, sum, 0);
-}
-
-/** Sends the numbers of rank `root` to all others, along a binomial tree. */
-export async function broadcast(
-  comm: Pick<Communicator, "rank" | "size" | "exchange">,
-  data: ArrayBufferView,
-  root = 0,
-): Promise<void> {
-  const { size } = comm;
-  const distanceToRoot = (comm.rank - root + size) % size;
-  const real = (n: number) => (n + root) % size;
-  for (let distance = 1; distance < size; distance *= 2)
-    if (distanceToRoot < distance) {
-      if (distanceToRoot + distance < size)
-        await comm.exchange(real(distanceToRoot + distance), data, undefined, NOTHING);
-    } else if (distanceToRoot < 2 * distance)
-      await comm.exchange(undefined, NOTHING, real(distanceToRoot - distance), data);
 }

@@ -2,7 +2,8 @@
 import { arrayFor, DTYPES, type DType, readerOf } from "../../core/dtype.ts";
 import { sizeOf, Tensor } from "../../core/tensor.ts";
 import { releaseBuffer, takeBuffer } from "../communicator/buffers.ts";
-import { bytesOf, type Communicator } from "../communicator/communicator.ts";
+import { bytesOf, type Communicator, startsOf } from "../communicator/communicator.ts";
+import { allToAll } from "../communicator/moves.ts";
 import { addFloats, type Floats } from "../communicator/reduce.ts";
 import { emptyLike, type PositionRange, type ShardPlan, takeRanges } from "./shard.ts";
 
@@ -39,14 +40,17 @@ function order(forms: readonly Form[]): number[] {
     .sort((a, b) => DTYPES[forms[b].dtype].bytes - DTYPES[forms[a].dtype].bytes || a - b);
 }
 
-/** Tensors with equal numbers of rows as one message in a buffer of `takeBuffer`; with `ranges`, only these rows. */
-export function pack(
-  comm: Communicator,
-  tensors: readonly Tensor[],
-  ranges: readonly PositionRange[] = [[0, tensors[0].shape[tensors[0].shape.length - 2]]],
-): Uint8Array<ArrayBuffer> {
+/** Tensors with equal numbers of rows as one message in a buffer of `takeBuffer`. */
+export function pack(comm: Communicator, tensors: readonly Tensor[]): Uint8Array<ArrayBuffer> {
+  const rows = tensors[0].shape[tensors[0].shape.length - 2];
+  const message = takeBuffer(comm, messageBytes(tensors.map(formOf), rows));
+  packInto(message, tensors, [[0, rows]]);
+  return message;
+}
+
+/** Writes these rows of tensors to a message. */
+function packInto(message: Uint8Array, tensors: readonly Tensor[], ranges: readonly PositionRange[]): void {
   const forms = tensors.map(formOf);
-  const message = takeBuffer(comm, messageBytes(forms, rowsOf(ranges)));
   let at = 0;
   for (const n of order(forms)) {
     const { data, offset, shape, dtype } = tensors[n].dense();
@@ -60,14 +64,12 @@ export function pack(
         at += (to - from) * rowBytes;
       }
   }
-  return message;
 }
 
-const rowsOf = (ranges: readonly PositionRange[]): number =>
-  ranges.reduce((sum, [from, to]) => sum + to - from, 0);
-
-/** The tensors of a message, without a copy. */
-export function unpack(message: Uint8Array, forms: readonly Form[], rows: number): Tensor[] {
+/** The tensors of a message, without a copy where it is aligned. */
+export function unpack(bytes: Uint8Array, forms: readonly Form[], rows: number): Tensor[] {
+  const isAligned = forms.every(({ dtype }) => bytes.byteOffset % DTYPES[dtype].bytes === 0);
+  const message = isAligned ? bytes : bytes.slice();
   const tensors: Tensor[] = [];
   let at = message.byteOffset;
   for (const n of order(forms)) {
@@ -149,10 +151,7 @@ export async function gatherRows(
   });
   let at = 0;
   for (let r = 0; r < comm.size; r++) {
-    // A part that is not aligned is copied.
-    const isAligned = forms.every(({ dtype }) => at % DTYPES[dtype].bytes === 0);
-    const message = isAligned ? all.subarray(at, at + bytes[r]) : all.slice(at, at + bytes[r]);
-    const part = unpack(message, forms, plan.size(r));
+    const part = unpack(all.subarray(at, at + bytes[r]), forms, plan.size(r));
     part.forEach((shard, n) => {
       placeRows(sequences[n], shard, plan.ranges(r));
     });
@@ -173,17 +172,21 @@ export async function scatterRows(
 ): Promise<Tensor[][]> {
   const { rank, size } = comm;
   const forms = tensors.map(formOf);
-  const parts: Tensor[][] = [];
-  parts[rank] = tensors.map((t) => takeRanges(t, t.shape.length - 2, plan.ranges(rank)));
-  for (let step = 1; step < size; step++) {
-    const [to, from] = [(rank + step) % size, (rank - step + size) % size];
-    const into = new Uint8Array(messageBytes(forms, plan.size(rank)));
-    const message = pack(comm, tensors, plan.ranges(to));
-    await comm.exchange(to, message, from, into);
-    releaseBuffer(comm, message);
-    parts[from] = unpack(into, forms, plan.size(rank));
-  }
-  return parts;
+  const bytesFor = (rows: (r: number) => number) =>
+    Array.from({ length: size }, (_, r) => (r === rank ? 0 : messageBytes(forms, rows(r))));
+  const [sendBytes, intoBytes] = [bytesFor((r) => plan.size(r)), bytesFor(() => plan.size(rank))];
+  const [sendStarts, intoStarts] = [sendBytes, intoBytes].map(startsOf);
+  const total = (bytes: readonly number[]) => bytes.reduce((sum, n) => sum + n, 0);
+  const [send, into] = [takeBuffer(comm, total(sendBytes)), new Uint8Array(total(intoBytes))];
+  for (let r = 0; r < size; r++)
+    if (r !== rank) packInto(send.subarray(sendStarts[r]), tensors, plan.ranges(r));
+  await allToAll(comm, send, sendBytes, into, intoBytes);
+  releaseBuffer(comm, send);
+  return intoStarts.map((at, r) =>
+    r === rank
+      ? tensors.map((t) => takeRanges(t, t.shape.length - 2, plan.ranges(rank)))
+      : unpack(into.subarray(at, at + intoBytes[r]), forms, plan.size(rank)),
+  );
 }
 
 /** a ← a + b, element by element; both dense, of one dtype. */

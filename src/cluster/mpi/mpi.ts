@@ -24,8 +24,9 @@ import {
 } from "../communicator/communicator.ts";
 import { splitGroup } from "../communicator/group.ts";
 import { lengthError } from "../communicator/local.ts";
+import { type AllToAll, allToAll, type Moves } from "../communicator/moves.ts";
 import { reduceFixed } from "../communicator/reduce.ts";
-import { checkCode, type MpiBinding, type MpiName } from "./binding.ts";
+import { checkCode, finalize, type MpiBinding, type MpiName } from "./binding.ts";
 import type { CallEnd } from "./call-thread.ts";
 import { Transfers } from "./transfers.ts";
 
@@ -139,21 +140,6 @@ export function openMpi(binding: MpiBinding, options: MpiOptions): Communicator 
   return new MpiRank(binding, rank, size, options.timeout);
 }
 
-/**
- * Calls MPI_Finalize and keeps all libraries loaded. MPI_Finalize of Open MPI unloads its components, but threads that have
- * called MPI still own thread-local data of them: a process crashed when its threads ended (Open MPI 4.1 over TCP, measured).
- */
-function finalize(binding: MpiBinding): number {
-  if (process.platform === "linux") binding.keepLoaded(loadedLibraries());
-  return binding.functions.MPI_Finalize();
-}
-
-/** Paths of the shared libraries of this process. */
-function loadedLibraries(): string[] {
-  const maps = process.getBuiltinModule("node:fs").readFileSync("/proc/self/maps", "utf8");
-  return [...new Set(maps.match(/\/\S+\.so(\.\S+)?$/gm) ?? [])];
-}
-
 /** A piece of an exchange in both directions. */
 interface SmallExchange {
   readonly sending: Uint8Array;
@@ -163,7 +149,7 @@ interface SmallExchange {
   readonly status: Uint8Array;
 }
 
-class MpiRank implements Communicator {
+class MpiRank implements Communicator, Moves {
   readonly rank: number;
   readonly size: number;
   readonly engine: string;
@@ -369,6 +355,50 @@ class MpiRank implements Communicator {
     const counts = Int32Array.from(parts);
     const args = [bytesOf(mine), mine.byteLength, byte, bytesOf(into), counts, starts, byte, this.#world];
     await this.#call(`allGather of ${total} bytes`, "MPI_Allgatherv", args, [mine, into, counts, starts]);
+  }
+
+  /** `broadcast` of communicator/moves.ts. */
+  async broadcast(data: ArrayBufferView, root: number): Promise<void> {
+    const bytes = bytesOf(data);
+    await this.#compareLengths("broadcast", bytes.length, [root]);
+    const { byte } = this.#binding.constants;
+    for (let from = 0; from < bytes.length; from += PIECE) {
+      const piece = bytes.subarray(from, from + PIECE);
+      if (this.rank === root) {
+        this.sent.messages += this.size - 1;
+        this.sent.bytes += (this.size - 1) * piece.length;
+      }
+      const args = [piece, piece.length, byte, root, this.#world];
+      await this.#call(`broadcast of ${piece.length} bytes from rank ${root}`, "MPI_Bcast", args, [data]);
+    }
+  }
+
+  /** `allToAll` of communicator/moves.ts. */
+  async allToAll(...parts: AllToAll): Promise<void> {
+    const [send, sendBytes, into, intoBytes] = parts;
+    const { rank, size } = this;
+    // What each rank sends to each, and what each expects of each.
+    const mine = Float64Array.of(...sendBytes, ...intoBytes);
+    const all = new Float64Array(mine.length * size);
+    await this.allGather(mine, all);
+    for (let from = 0; from < size; from++)
+      for (let to = 0; to < size; to++) {
+        const [sent, expected] = [all[2 * size * from + to], all[2 * size * to + size + from]];
+        if (sent !== expected) throw lengthError(from, to, sent, expected);
+      }
+    const totals = Array.from({ length: 2 * size }, (_, n) =>
+      all.subarray(n * size, (n + 1) * size).reduce((sum, bytes) => sum + bytes, 0),
+    );
+    // MPI_Alltoallv counts in 32-bit integers; exchanges divide large messages.
+    if (Math.max(...totals) >= 2 ** 31) return allToAll({ rank, size, exchange: this.exchange }, ...parts);
+    this.sent.messages += size - 1;
+    this.sent.bytes += send.length;
+    const lists = [sendBytes, startsOf(sendBytes), intoBytes, startsOf(intoBytes)].map((list) =>
+      Int32Array.from(list),
+    );
+    const { byte } = this.#binding.constants;
+    const args = [send, lists[0], lists[1], byte, into, lists[2], lists[3], byte, this.#world];
+    await this.#call(`exchange of ${send.length} bytes with all ranks`, "MPI_Alltoallv", args, [...lists]);
   }
 
   async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {

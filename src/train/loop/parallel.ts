@@ -8,7 +8,8 @@
  * tree; each rank sends 2·(P − 1)/P of the gradients.
  */
 import { type Communicator, NOTHING } from "../../cluster/communicator/communicator.ts";
-import { addFloats, broadcast, type Floats } from "../../cluster/communicator/reduce.ts";
+import { broadcast } from "../../cluster/communicator/moves.ts";
+import { addFloats, type Floats } from "../../cluster/communicator/reduce.ts";
 import { arrayFor } from "../../core/dtype.ts";
 import { awaitSteps, type Resumable, runSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";

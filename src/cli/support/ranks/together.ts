@@ -3,7 +3,7 @@
  * ranks share is printed once; any other error ends the whole job.
  */
 import { agree, isAgreed } from "../../../cluster/communicator/agree.ts";
-import { broadcast } from "../../../cluster/communicator/reduce.ts";
+import { broadcast } from "../../../cluster/communicator/moves.ts";
 import { type Communicator, joinCluster, launchOf } from "../../../cluster/index.ts";
 import { EXIT, type Io } from "../line/command.ts";
 import { exitCodeAfter } from "../output/interrupt.ts";
