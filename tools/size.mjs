@@ -66,8 +66,15 @@ export const LIMITS = {
   "attention-view: everything, in one file": 229_400,
 };
 
-/** Bytes after gzip of each page of the Lab: up to its first picture, and with the worker that computes its first state. */
-export const LAB_LIMITS = { first: 48_300, all: 137_000 };
+/** Bytes after gzip of a page of the Lab up to its first picture, which is in its markup. */
+const LAB_FIRST = 48_300;
+
+/**
+ * Bytes after gzip of each page of the Lab with the worker that computes its first state, without slack. Two pages need more layers
+ * for it: a recurrent encoder and decoder, and Performer.
+ * @param {string} name
+ */
+export const labLimit = (name) => ({ before: 136_500, variants: 135_000 })[name] ?? 130_000;
 
 /** Files of the element that a page loads: first with its worker, then up to the first picture; or as one file. */
 const ELEMENT = {
@@ -162,9 +169,9 @@ export async function sizes() {
     table.push({
       name: `the Lab, ${name}: to its first picture`,
       ...sums(first),
-      limit: LAB_LIMITS.first * SLACK,
+      limit: LAB_FIRST * SLACK,
     });
-    table.push({ name: `the Lab, ${name}: with its worker`, ...sums(all), limit: LAB_LIMITS.all * SLACK });
+    table.push({ name: `the Lab, ${name}: with its worker`, ...sums(all), limit: labLimit(name) });
   }
   return table;
 }

@@ -94,24 +94,21 @@ function states(view: PageView): string {
   const frame = frameOf(view);
   const cell = width / Math.max(1, frame.states[0]?.length ?? 0);
   const shown = wide ? [...frame.states.keys()] : [state.row];
-  const strips = shown.map((i, at) => {
-    const y = y0 + at * 18;
-    const cells = (frame.states[i] ?? []).map((value, d) =>
-      element("rect", {
-        x: x0 + d * cell,
-        y,
-        width: cell - 0.5,
-        height,
-        class: value < 0 ? "fk" : "fq",
-        "fill-opacity": Math.min(1, Math.abs(value)).toFixed(2),
-      }),
-    );
-    const chosen = wide && i === state.row;
-    return (
-      cells.join("") +
-      (chosen ? element("rect", { x: x0 - 1, y: y - 1, width: width + 1, height: 17, class: "none lq" }) : "")
-    );
+  // Cells of one color and opacity are one path.
+  const paths = new Map<string, string>();
+  for (const [at, i] of shown.entries())
+    for (const [d, value] of (frame.states[i] ?? []).entries()) {
+      const key = `${value < 0 ? "fk" : "fq"} ${Math.min(1, Math.abs(value)).toFixed(1)}`;
+      const cellAt = `M${(x0 + d * cell).toFixed(1)} ${y0 + at * 18}h${(cell - 0.5).toFixed(1)}v${height}h-${(cell - 0.5).toFixed(1)}`;
+      paths.set(key, `${paths.get(key) ?? ""}${cellAt}`);
+    }
+  const strips = Array.from(paths, ([key, d]) => {
+    const [color, opacity] = key.split(" ");
+    return element("path", { d, class: color, "fill-opacity": opacity });
   });
+  const chosen = y0 + state.row * 18 - 1;
+  if (wide)
+    strips.push(element("rect", { x: x0 - 1, y: chosen, width: width + 1, height: 17, class: "none lq" }));
   const small = wide ? "s12" : "s11";
   const [above, below, row] = wide ? [x0, x0 + 56, y0 + N * 18 + 14] : [274, 322, y0 - 5];
   return (

@@ -12,12 +12,8 @@ type PageView = LabView<Heads, HeadsNumbers>;
 function strip(numbers: readonly number[], x0: number, x1: number, y: number, height: number): string {
   const top = Math.max(...numbers.map(Math.abs), 1e-9);
   const step = (x1 - x0) / numbers.length;
-  const width = (0.8 * step).toFixed(1);
-  const bars = numbers.map((x, i) => {
-    const size = Math.round((-height * x) / top);
-    return size === 0 ? "" : `M${(i * step + x0).toFixed(1)} ${y}h${width}v${size}h-${width}z`;
-  });
-  return element("path", { d: bars.join(""), class: "fv" });
+  const bars = numbers.map((x) => `V${y + Math.round((-height * x) / top)}h${step.toFixed(3)}`);
+  return element("path", { d: `M${x0} ${y}${bars.join("")}V${y}z`, class: "fv" });
 }
 
 /** The outputs one after the other, and the sum that W^O makes. */

@@ -127,12 +127,17 @@ const DEEPEST = -40;
 function rows({ state, numbers: { rows: n }, wide }: SaturationView): string {
   const [x0, x1, y0, y1] = wide ? [630, 752, 72, 500] : [52, 262, 46, 268];
   const y = scaleOf({ domain: [DEEPEST, 0], range: [y1, y0], clamp: true });
-  // A narrow picture has no space for more than every second row. Each dot begins where the last one was: the same step to the
-  // right every time, which is short and packs well.
-  const dots = Array.from(n.logs, (log) => Math.round(y(log))).filter((_, i) => wide || i % 2 === 0);
-  const step = (x1 - x0) / dots.length;
-  const path = dots.map((at, i) =>
-    i === 0 ? `M${x0 + step / 2} ${at}h0` : `m${step} ${at - dots[i - 1]}h0`,
+  // The rows are independent, so the dots of a column can be in any order: sorted, and without dots that cover each other, they pack
+  // well. A narrow picture has no space for more than every second row.
+  const columns = Array.from({ length: (x1 - x0) / 2 }, () => new Set<number>());
+  for (const [i, log] of n.logs.entries())
+    if (wide || i % 2 === 0)
+      columns[Math.floor((i * columns.length) / n.logs.length)].add(2 * Math.round(y(log) / 2));
+  const path = columns.map((column, i) =>
+    [...column]
+      .sort((a, b) => a - b)
+      .map((at, k, all) => (k === 0 ? `M${x0 + 2 * i + 1} ${at}h0` : `m0 ${at - all[k - 1]}h0`))
+      .join(""),
   );
   // Two lines across the dots, with their labels on the right: of the upper one above it, of the lower one below it.
   const [zeros, middle] = [y(Math.log10(2 ** -25)), y(Math.log10(n.quartiles[1]))];

@@ -9,7 +9,6 @@
 
 import type { WeightsWanted } from "../api/attention.ts";
 import { type AttentionOptions, type MaskLike, maskList } from "../backend/problem.ts";
-import { placed } from "../core/device/device.ts";
 import {
   checkCount,
   formatTensor,
@@ -24,12 +23,13 @@ import { checkOptionNames } from "../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
 import type { LayerOptions } from "./initialize.ts";
 import { checkLayerOptions, checkSizes, fillXavierUniform, generatorOf, parameter } from "./initialize.ts";
+import { expandKeyMask } from "./key-mask.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { attention, type WithWeights } from "./ops/attend.ts";
 import { checkDropout, dropoutSeed } from "./ops/dropout.ts";
 import type { FloatTensor, Precision, PrecisionOf } from "./ops/operand.ts";
-import { keyMaskOperand, operand } from "./ops/operand.ts";
+import { operand } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
 import { concat, mergeHeads, reshape, slice, split, splitHeads } from "./ops/shapes.ts";
 import type { Rope } from "./positions.ts";
@@ -305,30 +305,6 @@ export class MultiHeadAttention extends Module {
 function isOperand(x: unknown): boolean {
   if (isNested(x)) return true;
   return typeof x === "object" && x !== null && "data" in x && ("shape" in x || "dims" in x);
-}
-
-/** A key mask [..., Nk] as a mask of the scores: [..., 1, 1, Nk], or [..., 1, Nk] without `heads`. */
-export function expandKeyMask(
-  what: string,
-  keyMask: TensorLike | readonly NestedBooleans[],
-  key: Tensor,
-  heads = true,
-): Tensor {
-  const flags = keyMaskOperand(what, keyMask);
-  const mask = isNested(keyMask) ? placed(what, flags, key.device) : flags;
-  const lead = key.shape.slice(0, heads ? -3 : -2);
-  const Nk = key.shape[key.shape.length - 2];
-  const want = [...lead, Nk];
-  const axes = mask.shape.length === 1 ? [...lead.map(() => 1), ...mask.shape] : mask.shape;
-  const fits =
-    axes.length === want.length && axes.every((n, i) => n === want[i] || (i < lead.length && n === 1));
-  if (!fits)
-    throw new ShapeError(
-      "key-mask",
-      `${what}: keyMask must be [${want.join(", ")}], one for each key, got ${formatTensor("keyMask", mask)}`,
-      { got: mask.shape, want },
-    );
-  return mask.reshape([...axes.slice(0, -1), ...(heads ? [1, 1] : [1]), Nk]);
 }
 
 function checkPast(past: NonNullable<AttendOptions["past"]>): void {

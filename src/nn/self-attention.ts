@@ -10,9 +10,10 @@ import { checkCount } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
+import { expandKeyMask } from "./key-mask.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
-import { ATTEND_OPTIONS, type AttendOptions, type AttendResult, expandKeyMask } from "./multi-head.ts";
+import { ATTEND_OPTIONS, type AttendOptions, type AttendResult } from "./multi-head.ts";
 import { attention, type WithWeights } from "./ops/attend.ts";
 import { operand, type PrecisionOf } from "./ops/operand.ts";
 

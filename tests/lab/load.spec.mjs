@@ -7,17 +7,14 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { gzipSync } from "node:zlib";
 import { expect } from "@playwright/test";
-import { LAB_LIMITS, SLACK } from "../../tools/size.mjs";
+import { labLimit } from "../../tools/size.mjs";
 import { must, names, pages, quiet, row, test } from "./visit.mjs";
-
-/** Bytes after gzip that a page may load until it is drawn by what computes it. */
-const LIMIT = LAB_LIMITS.all * SLACK;
 
 /** Any folder of a host: every address of a page is relative. */
 const PREFIX = "/some/prefix";
 
 for (const name of names)
-  test(`${name}: at most ${LAB_LIMITS.all / 1000} kB after gzip until it is drawn; the same without isolation and without WebAssembly`, async ({
+  test(`${name}: at most ${labLimit(name) / 1000} kB after gzip until it is drawn; the same without isolation and without WebAssembly`, async ({
     browser,
     visit,
   }) => {
@@ -50,7 +47,7 @@ for (const name of names)
       const bytes = files.map((path) => gzipSync(pages.get(path)?.body ?? "", { level: 9 }).length);
       const sum = bytes.reduce((a, b) => a + b, 0);
       process.stdout.write(`  ${name}: ${(sum / 1000).toFixed(1)} kB\n`);
-      expect(sum, files.join(" ")).toBeLessThanOrEqual(LIMIT);
+      expect(sum, files.join(" ")).toBeLessThanOrEqual(labLimit(name));
       const caption = await page.locator(".stage figcaption").textContent();
       await visit(`${name}.html`, {}, async (isolated) => {
         expect(await isolated.evaluate(() => crossOriginIsolated)).toBe(true);

@@ -26,12 +26,22 @@ export const GROUPS = [
   },
   {
     name: "attention",
-    test: /[\\/]src[\\/](?:api[\\/](?:attention|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|nested|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|construct|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
+    test: /[\\/]src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|nested|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|construct|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
     includeDependenciesRecursively: false,
   },
   {
     name: "operations",
     test: /[\\/]src[\\/](?:api[\\/](?:array|matmul|rowwise|dispatch[\\/](?:array|matmul|rowwise))|backend[\\/]array|reference[\\/](?:array|matmul|rowwise|erf)|nn[\\/]ops[\\/](?:arithmetic|products|operand|shapes|softmax)|core[\\/]device[\\/]tensor|wasm[\\/](?:ops[\\/]row[a-z-]+|kernels[\\/]rowwise[\\/](?:norm|elementwise|row-pipeline|cross-entropy|adamw|column-sums)))\.ts$/,
+    includeDependenciesRecursively: false,
+  },
+  {
+    name: "words",
+    test: /[\\/](?:src[\\/]store[\\/]text[\\/](?:label|number)|lab[\\/]frame[\\/]words)\.ts$/,
+    includeDependenciesRecursively: false,
+  },
+  {
+    name: "layers",
+    test: /[\\/]src[\\/]nn[\\/](?:history[\\/](?:scored|additive|additive-scores)|key-mask|module|initialize|ops[\\/]attend)\.ts$/,
     includeDependenciesRecursively: false,
   },
 ];

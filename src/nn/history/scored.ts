@@ -8,8 +8,9 @@ import { type MaskLike, maskList } from "../../backend/problem.ts";
 import { checkCount } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
+import { expandKeyMask } from "../key-mask.ts";
 import { Module } from "../module.ts";
-import { type AttendOptions, expandKeyMask } from "../multi-head.ts";
+import type { AttendOptions } from "../multi-head.ts";
 import type { Attended, WithWeights } from "../ops/attend.ts";
 import type { PrecisionOf } from "../ops/operand.ts";
 
