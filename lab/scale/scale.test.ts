@@ -73,6 +73,18 @@ test("a trained head has a variance that is not 1", () => {
   expect(divided).toBeGreaterThan(2);
 });
 
+// D23 of the review: "a variance of 8" beside a head with 3.65.
+test("the questions at the end name no numbers but 0, 1 and the variance of the page's own head", () => {
+  const { divided } = compute({ ...page.initial, data: "trained", divisor: "√dk" });
+  const numbers = [...page.recall.flat(), page.limits]
+    .join(" ")
+    .match(/\d+(?:\.\d+)?/g)!
+    .map(Number);
+  expect(numbers.length).toBeGreaterThan(2);
+  expect(numbers.filter((x) => ![0, 1, Number(divided.toPrecision(3))].includes(x))).toEqual([]);
+  expect(page.recall[1][0]).toContain("well above 1");
+});
+
 test("the text on the division does not call the variance without it that of every d_k", async () => {
   const view = await viewOf("scale", { ...page.steps[2].state, divisor: "1" });
   expect(textOf(page.steps[2].text(view as never))).toMatch(
