@@ -158,7 +158,7 @@ function rows({ state, numbers: { rows: n }, wide }: SaturationView): string {
       grid: x1,
       format: (power) => `${power === DEEPEST ? "≤ " : ""}${powerLabel(power)}`,
     }),
-    text(x0 - 46, y0 + 22, `mean entropy ${number(n.entropy)} of ${number(Math.log(state.keys))}`, {
+    text(x0 - 46, wide ? 56 : 30, `mean entropy ${number(n.entropy)} of ${number(Math.log(state.keys))}`, {
       class: `s11 ${wide ? "bold" : "second"}`,
     }),
     named("rows", element("path", { d: path.join(""), class: "dots" })),

@@ -195,9 +195,11 @@ for (const width of SIZES)
         await page.goto(`${page.url().replace(/#.*/, "")}#v1?show=rows&times=${times}&half=1`);
         await expect(caption(page)).toContainText(`× ${times}:`);
         await quiet(page);
-        const dots = /** @type {{ x: number, width: number }} */ (
+        const dots = /** @type {{ x: number, y: number, width: number }} */ (
           await page.locator(`${picture} [data-name="rows"] path`).boundingBox()
         );
+        const entropy = await page.locator(`${picture} text`, { hasText: "mean entropy" }).boundingBox();
+        expect(entropy && entropy.y + entropy.height - 3, `× ${times}`).toBeLessThan(dots.y);
         const labels = page.locator(`${picture} text`, {
           hasText: /half of the rows|are below|below the line|0 in float16/,
         });
