@@ -14,6 +14,7 @@ import { controls } from "../styles/theme.ts";
 import { head } from "../views/head.ts";
 import { viewOf } from "../views/registry.ts";
 import { alone } from "../views/row/alone.ts";
+import { pageDevice } from "./device.ts";
 import type { Sheets } from "./dialog-state.ts";
 import { ACTIONS, type ActionContext } from "./input/actions.ts";
 import { type Keyed, press, rove } from "./input/keys.ts";
@@ -67,6 +68,7 @@ export class Surface {
   #announcement = "";
   #announcing: ReturnType<typeof setTimeout> | undefined;
   #drawnProgress = 1;
+  #unsubscribe = () => {};
   /** The focused element of the picture before the last rendering. */
   #focused: Element | null = null;
   /** The tab of the text that is shown. */
@@ -134,6 +136,11 @@ export class Surface {
 
   connect(): void {
     this.#paper.connect();
+    this.#unsubscribe();
+    this.#unsubscribe = pageDevice.subscribe(({ text, failed }) => {
+      if (failed) this.#host.session.notify({ kind: "problem", text });
+      else void this.#host.update();
+    });
   }
 
   /** Whether the page is being printed. */
@@ -143,6 +150,7 @@ export class Surface {
 
   disconnect(): void {
     this.#paper.disconnect();
+    this.#unsubscribe();
     this.#panes.disconnect();
     clearTimeout(this.#announcing);
   }

@@ -8,6 +8,7 @@ import { openStore } from "../../src/store/formats/open.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
 import { type ComputeOptions, storeFrom } from "../../src/store/layout/from.ts";
 import type { Openable } from "../../src/view/element.ts";
+import { pageDevice } from "./device.ts";
 import { blocksOf } from "./ranges/blocks.ts";
 import { queuedRanges } from "./ranges/queue.ts";
 import type { OpenSource } from "./sources.ts";
@@ -16,7 +17,7 @@ import { build } from "./workers.ts";
 export type { Openable };
 
 /** Stores compute in the workers of this build. */
-const compute = (): ComputeOptions => ({ worker: build().worker });
+const compute = (): ComputeOptions => ({ worker: () => pageDevice.add(build().worker()) });
 
 /** Opens arrays, a file, or bytes. */
 export async function openAny(input: Openable, name?: string): Promise<HeadStore> {

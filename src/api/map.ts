@@ -80,6 +80,7 @@ export function attentionMap(
   const [largest, mean] = [0, 1].map((n) =>
     viewOf(numbers, one, numbers.strides.slice(1), numbers.offset + n * numbers.strides[0]),
   ) as Tensor<"float32">[];
+  if (device !== "cpu") numbers.dispose();
   recordWithoutDerivative(
     what,
     [shape.query.tensor, shape.key.tensor, rowLse],

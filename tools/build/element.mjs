@@ -109,7 +109,7 @@ async function bundleParts() {
         // Modules that workers compute with, and that opening a file needs too.
         {
           name: "messages",
-          test: /src\/(?:masks|rows|core\/(?:tensor|nested|format|dtype|record|recording|changes|strides|arena|device)|store\/(?:recipe|compute\/(?:work|head|compute|scheduler|request|messages|row-source)|measures\/(?:measures|claims|pool|tile)))/,
+          test: /src\/(?:masks(?!\/(?:index|expression\/(?:wgsl|derivative)))|rows(?!\/problem)|core\/(?:(?:tensor|nested|format|dtype|changes|strides|arena)\.|record|device\/device)|store\/(?:recipe|compute\/(?:work|head|compute|scheduler|request|messages|row-source)|measures\/(?:measures|claims|pool|tile)))/,
         },
         {
           name: "base",

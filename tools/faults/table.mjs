@@ -212,6 +212,8 @@ export const FAULTS = [
   { name: "on a GPU a map's last key of a column is that of the next one", file: "src/webgpu/attention/map.ts", find: "j < min(right, ", put: "j < min(right + 1, ", tests: GPU_MAP },
   { name: "on a GPU a map counts the queries after its row", file: "src/webgpu/attention/map.ts", find: " || i >= rowEnd", put: "", tests: GPU_MAP },
   { name: "on a GPU a map divides by the queries alone", file: "src/webgpu/attention/map.ts", find: "(rowEnd - rowFrom) * (right - left)", put: "(rowEnd - rowFrom)", tests: GPU_MAP },
+  { name: "a worker goes on with a GPU that failed", file: "src/store/compute/device.ts", find: "this.#started = Promise.resolve({ text });", put: "", tests: ["src/store/compute/device-pass.test.ts"] },
+  { name: "a map's picture counts the masked cells", file: "src/store/compute/device-pass.ts", find: "unmasked[row * columns + c] += end - j;", put: "unmasked[row * columns + c] += 1;", tests: ["src/store/compute/device-pass.test.ts"] },
   { name: "a map leaves out the last queries of a row", file: "src/backend/map.ts", find: "Math.min(blockRows, rows[r + 1] - from)", put: "Math.min(blockRows, rows[r + 1] - from - 1)", tests: ["src/api/map.test.ts"] },
   { name: "on a GPU a product adds the first number of its bias", file: "src/webgpu/ops/matmul.ts", find: "biasFrom() + j * biasColumn()", put: "biasFrom()", tests: GPU },
   { name: "on a GPU a product replaces what it should add to", file: "src/webgpu/ops/matmul.ts", find: '"x += load_c(at);"', put: '""', tests: GPU },

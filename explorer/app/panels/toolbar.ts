@@ -5,6 +5,7 @@ import { toggled } from "../../state/select.ts";
 import { DOMAINS, HIDES, type Hide, RAMPS, STAGES, type StageName, TRANSFERS } from "../../state/state.ts";
 import { STAGE_MEANINGS, STAGE_NAMES, TRANSFER_NAMES } from "../../state/words.ts";
 import { DRAWINGS, viewOf } from "../../views/registry.ts";
+import { pageDevice } from "../device.ts";
 import { hiddenKeys } from "../session.ts";
 import { check, choice, select, type Ui } from "../ui.ts";
 
@@ -19,6 +20,12 @@ const HIDE_NAMES: Readonly<Record<Hide, string>> = {
   first: "the first token",
   chosen: "selected tokens",
 };
+/** What computes the passes over heads. */
+const USES = [
+  ["auto", "what is faster"],
+  ["gpu", "the GPU"],
+  ["cpu", "the CPU"],
+] as const;
 const SCALE_HINTS = {
   sqrt: "Color by the square root of the share: small weights are visible",
   linear: "Color by the share itself",
@@ -166,6 +173,17 @@ function moreMenu(ui: Ui): TemplateResult {
         state.aggregate,
         (aggregate) => session.set({ aggregate }),
       )}
+      ${select(
+        "compute on",
+        USES,
+        pageDevice.use,
+        (use) => {
+          pageDevice.choose(use);
+          session.changed();
+        },
+        "compute",
+      )}
+      <span class="quiet device" role="status">${pageDevice.text}</span>
     </div></details></span>`;
 }
 

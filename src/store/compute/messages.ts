@@ -38,9 +38,20 @@ export type ToWorker =
       readonly progress: boolean;
     }
   | { readonly type: "urgency"; readonly urgencies: readonly (readonly [id: number, urgency: number])[] }
-  | { readonly type: "cancel"; readonly id: number };
+  | { readonly type: "cancel"; readonly id: number }
+  | { readonly type: "device"; readonly use: DeviceUse };
+
+/** Which device computes passes: the CPU, the GPU, or a GPU where it is faster. */
+export type DeviceUse = "auto" | "gpu" | "cpu";
+
+/** The device that computes, in words: "GPU: NVIDIA …", or "CPU: " and the reason. `failed`: it computed until it failed. */
+export interface DeviceState {
+  readonly text: string;
+  readonly failed: boolean;
+}
 
 export type FromWorker =
+  | ({ readonly type: "device" } & DeviceState)
   | { readonly type: "progress"; readonly id: number; readonly done: number; readonly overview?: Overview }
   | { readonly type: "answer"; readonly id: number; readonly answer: RequestAnswer }
   | { readonly type: "error"; readonly id: number; readonly error: Failure };

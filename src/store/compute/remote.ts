@@ -111,6 +111,8 @@ export function remoteCompute(ports: readonly Port[], options: RemoteOptions = {
   };
 
   const receive = (worker: HeadWorker, message: FromWorker) => {
+    // For the page, which chooses the device.
+    if (message.type === "device") return;
     const flight = worker.pending.get(message.id);
     if (!flight) return;
     if (message.type === "progress") {

@@ -39,6 +39,12 @@ export class Subject {
     return this.#counts;
   }
 
+  /** True for a long head whose map, which coarse tiles are cut from, is not made yet. */
+  get wantsMap(): boolean {
+    const { Nq, Nk } = this.head.data;
+    return Math.max(Nq, Nk) > 1024 && !this.maps.has("weights");
+  }
+
   /** Level of the maps: at most 1024 rows and columns, at least 8 cells wide. */
   get mapLevel(): number {
     const { Nq, Nk } = this.head.data;

@@ -8,12 +8,12 @@ import { keysIn } from "../../rows/runs.ts";
 import { weight } from "../../rows/softmax.ts";
 import type { Stage } from "../block.ts";
 import { Measurer, outside } from "../measures/measures.ts";
-import { CellPool, type Overview } from "../measures/pool.ts";
+import { CellPool, type Overview, type PoolCut } from "../measures/pool.ts";
 import { cutTile, TILE, type Tile, type TileAddress } from "../measures/tile.ts";
 import { codeOf, isSigned, signedCodeOf } from "../measures/transfer.ts";
 import type { StoreHead } from "./head.ts";
 import type { HeadRequest, PassAnswer, RequestAnswer } from "./request.ts";
-import { type Kernel, kernelFor, rowsInStep } from "./row-source.ts";
+import { type Kernel, kernelFor, type RowAbout, rowsInStep } from "./row-source.ts";
 import { cellsOf, type Subject } from "./subject.ts";
 
 /** The share done, 0 to 1; a pass can make an overview of its rows so far. */
@@ -24,11 +24,16 @@ export interface WorkProgress {
 
 export type Work<T> = Generator<WorkProgress, T, void>;
 
-/** The generator that answers a request. */
-export function workOn(subject: Subject, request: HeadRequest, kernel: Kernel): Work<RequestAnswer> {
+/** The generator that answers a request. `picture`: the overview of a pass, where a device has made it. */
+export function workOn(
+  subject: Subject,
+  request: HeadRequest,
+  kernel: Kernel,
+  picture?: Overview,
+): Work<RequestAnswer> {
   switch (request.what) {
     case "pass":
-      return pass(subject, request.size, kernel);
+      return pass(subject, request.size, kernel, picture);
     case "tile":
       return tile(subject, request.address, kernel);
     case "column":
@@ -42,36 +47,72 @@ export function workOn(subject: Subject, request: HeadRequest, kernel: Kernel): 
   }
 }
 
-/** Computes each row once: sums, measures, the overview, and for a long head the map that coarse tiles are cut from. */
-function* pass(subject: Subject, size: number, chosen: Kernel): Work<PassAnswer> {
-  const { head, places } = subject;
-  const { Nq, Nk, lse: modelLse, recipe } = head.data;
+/** A pass over a head: collects each row once, for its sums, measures and overview, and for the map that coarse tiles of a long head are cut from. */
+export class PassRows {
+  readonly #subject: Subject;
+  readonly #lse: Float64Array;
+  readonly #measurer: Measurer;
+  readonly #overview: CellPool | undefined;
+  readonly #map: CellPool | undefined;
+  readonly #picture: Overview | undefined;
+  #delta = -1;
+
+  /** `picture`: the overview of the whole head, where it is made already, as is then the map. */
+  constructor(subject: Subject, size: number, picture?: Overview) {
+    const { Nq, Nk, weights } = subject.head.data;
+    const poolOf = (cut: PoolCut) => new CellPool(Nq, Nk, cut, false, weights !== undefined);
+    this.#subject = subject;
+    this.#lse = new Float64Array(Nq);
+    this.#measurer = new Measurer(subject.places);
+    this.#picture = picture;
+    if (picture) return;
+    this.#overview = poolOf({ size });
+    if (subject.wantsMap) this.#map = poolOf({ level: subject.mapLevel });
+  }
+
+  /** The overview of the rows so far: a new one, whose arrays can be transferred. */
+  get overview(): Overview {
+    return this.#picture ? structuredClone(this.#picture) : this.#overview!.overview();
+  }
+
+  /** Adds a row. `isExact`: its log-sum-exp is exact to float64. */
+  add(i: number, weights: FloatArray, about: RowAbout, isExact: boolean): void {
+    const { head, lse: exactLse } = this.#subject;
+    const { lse: modelLse, recipe, weights: fileWeights } = head.data;
+    const fromFile = fileWeights !== undefined;
+    const runs = head.runs(i);
+    this.#lse[i] = about.lse;
+    if (isExact && !fromFile) exactLse[i] = about.lse;
+    const sink = recipe.sink === undefined || fromFile ? 0 : weight(recipe.sink, about.lse);
+    this.#measurer.add({ i, weights, runs, sink, entropy: about.entropy, fromFile });
+    const shown = fromFile ? shownRuns(head, "weights", i, 0, weights) : runs;
+    this.#overview?.add(i, weights, shown);
+    this.#map?.add(i, weights, shown);
+    if (modelLse && !fromFile) this.#delta = Math.max(this.#delta, deltaOf(about.lse, modelLse[i]));
+  }
+
+  /** The answer, after all rows. */
+  answer(): PassAnswer {
+    if (this.#map) this.#subject.maps.set("weights", this.#map);
+    const measures = { ...this.#measurer.result(), ...(this.#delta < 0 ? {} : { lseDelta: this.#delta }) };
+    return { lse: this.#lse, measures, overview: this.overview };
+  }
+}
+
+/** Computes each row once. */
+function* pass(subject: Subject, size: number, chosen: Kernel, picture?: Overview): Work<PassAnswer> {
+  const { head } = subject;
+  const { Nq } = head.data;
   const kernel = kernelFor(head, chosen);
-  const lse = new Float64Array(Nq);
-  const measurer = new Measurer(places);
-  const fromFile = head.data.weights !== undefined;
-  const overview = new CellPool(Nq, Nk, { size }, false, fromFile);
-  const wantsMap = Math.max(Nq, Nk) > 1024 && !subject.maps.has("weights");
-  const map = wantsMap ? new CellPool(Nq, Nk, { level: subject.mapLevel }, false, fromFile) : undefined;
-  let delta = -1;
+  const rows = new PassRows(subject, size, picture);
   const step = kernel.rowsPerStep(head);
   for (let i0 = 0; i0 < Nq; i0 += step) {
-    kernel.run(head, i0, Math.min(Nq, i0 + step), (i, weights, about) => {
-      const runs = head.runs(i);
-      lse[i] = about.lse;
-      if (kernel.exact && !fromFile) subject.lse[i] = about.lse;
-      const sink = recipe.sink === undefined || fromFile ? 0 : weight(recipe.sink, about.lse);
-      measurer.add({ i, weights, runs, sink, entropy: about.entropy, fromFile });
-      const shown = fromFile ? shownRuns(head, "weights", i, 0, weights) : runs;
-      overview.add(i, weights, shown);
-      map?.add(i, weights, shown);
-      if (modelLse && !fromFile) delta = Math.max(delta, deltaOf(about.lse, modelLse[i]));
-    });
-    yield { done: Math.min(1, (i0 + step) / Nq), overview: () => overview.overview() };
+    kernel.run(head, i0, Math.min(Nq, i0 + step), (i, weights, about) =>
+      rows.add(i, weights, about, kernel.exact),
+    );
+    yield { done: Math.min(1, (i0 + step) / Nq), overview: () => rows.overview };
   }
-  if (map) subject.maps.set("weights", map);
-  const measures = { ...measurer.result(), ...(delta < 0 ? {} : { lseDelta: delta }) };
-  return { lse, measures, overview: overview.overview() };
+  return rows.answer();
 }
 
 /** |a − b| of two log-sum-exps: 0 if both are −∞, Infinity if one is NaN. */

@@ -28,18 +28,20 @@ export class CellPool {
   readonly columns: number;
   /** Largest value of each range, row-major; 0 if the range is fully masked. */
   readonly peak: Float64Array;
-  private readonly sum: Float64Array;
+  /** Sum of each range. */
+  readonly sum: Float64Array;
   /** Number of unmasked cells of each range. */
-  private readonly unmasked: Uint32Array;
+  readonly unmasked: Uint32Array;
   /** 1 for ranges with NaN, an infinity or a negative given weight. */
-  private readonly odd: Uint8Array;
+  readonly odd: Uint8Array;
   /** One past the last key of each column. */
-  private readonly ends: Uint32Array;
+  readonly ends: Uint32Array;
   private readonly cut: PoolCut;
-  private readonly Nq: number;
+  readonly Nq: number;
   private readonly signed: boolean;
   private readonly fromFile: boolean;
-  private done = 0;
+  /** Number of rows that were added. */
+  done = 0;
 
   /** `fromFile`: weights from a file, whose negative values are marked as invalid. */
   constructor(Nq: number, Nk: number, cut: PoolCut, signed = false, fromFile = false) {
