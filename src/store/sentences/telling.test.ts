@@ -32,6 +32,20 @@ describe("tellingLink", () => {
       store.dispose();
     });
 
+  it("the time for one row of 200,000 keys is linear in them", { timeout: 15_000 }, async () => {
+    // Quadratic, it took minutes, and the page did not answer meanwhile.
+    const N = 200_000;
+    const vectors = (step: number) => ({
+      data: Float32Array.from({ length: 2 * N }, (_, n) => Math.sin(n * step)),
+      shape: [1, N, 2],
+    });
+    const layers = [{ query: vectors(0.7), key: vectors(1.3) }];
+    const tokens = Array.from({ length: N }, (_, n) => `w${n}`);
+    const store = storeFrom({ blocks: [{ tokens, recipe: { mask: "causal" }, layers }] });
+    // Not the first row, whose one key has all of its attention.
+    expect((await tellingLink(store))!.query).toBe(N - 1);
+  });
+
   it("the folder of captures is there", () => expect(existsSync(captures)).toBe(true));
 
   it("takes what there is where no link meets the conditions, and nothing where there is no weight", async () => {

@@ -70,7 +70,9 @@ export async function tellingLink(
     const block = store.blocks[ref.block];
     const wordFlags = words.get(ref.block) ?? wordIn(block);
     words.set(ref.block, wordFlags);
-    const sweep = contrastRows(store, ref, { query: options.query, signal: request.signal, maxCells });
+    // Of two rows at most, the first says least: in causal heads it has one key.
+    const query = options.query ?? (2 * block.Nk > maxCells ? block.Nq - 1 : undefined);
+    const sweep = contrastRows(store, ref, { query, signal: request.signal, maxCells });
     for await (const row of sweep)
       for (let key = 0; key < row.weights.length; key++) {
         const weight = row.weights[key];
