@@ -67,6 +67,12 @@ export function keepTensor(tensor: Tracked): void {
   for (let scope = activeScope; scope !== undefined; scope = scope.outer) scope.survivors.add(tensor);
 }
 
+/** Undoes `keepTensor`: the tensor is disposed with the current scope. */
+export function releaseTensor(tensor: Tracked): void {
+  for (let scope = activeScope; scope !== undefined; scope = scope.outer) scope.survivors.delete(tensor);
+  activeScope?.tensors.push(tensor);
+}
+
 /** Arenas of scopes that have not ended. A scope that begins meanwhile, between two parts of another, has ordinary memory. */
 const busy = new Set<Arena>();
 

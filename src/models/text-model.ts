@@ -14,6 +14,7 @@ import {
 } from "../core/errors.ts";
 import { checkKinds, checkNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { concat, type FloatTensor, slice } from "../nn/index.ts";
 import { tokenIds } from "../nn/ops/lookup.ts";
 import { type ChatFormat, checkChat } from "./chat/format.ts";
 import type { EncoderOptions } from "./encoder/encoder.ts";
@@ -201,7 +202,7 @@ export function textModel<M extends TransformerModel>(
     // Of an encoder–decoder, the encoder.
     if (model.architecture === "encoder-decoder") (model as unknown as EncoderDecoder).encode(list, run);
     else model.hidden(list, run);
-    return layerAttentions;
+    return withEqualKeyHeads(layerAttentions);
   };
   const combined: TextModel<M> = {
     name: options.name ?? model.type,
@@ -298,6 +299,22 @@ export interface LayerWithWeights {
   readonly q: Tensor;
   readonly k: Tensor;
   readonly v: Tensor;
+}
+
+/** The layers, with the key heads of some repeated where others have more of them: the weights are the same, and all have one shape. */
+function withEqualKeyHeads(layers: readonly LayerAttention[]): readonly LayerAttention[] {
+  const count = ({ key }: LayerAttention) => key.shape[key.shape.length - 3];
+  const maximum = Math.max(0, ...layers.map(count));
+  return layers.map((layer) => {
+    const times = maximum / count(layer);
+    if (times === 1 || !Number.isInteger(times)) return layer;
+    const repeated = (x: FloatTensor) =>
+      concat(
+        Array.from({ length: maximum }, (_, n) => Math.floor(n / times)).map((h) => slice(x, -3, h, h + 1)),
+        -3,
+      );
+    return { ...layer, key: repeated(layer.key), value: repeated(layer.value) };
+  });
 }
 
 /**

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Tensor, tensor } from "heed";
 import { readSafetensors, writeSafetensors } from "heed/io";
-import { modelFromFiles } from "heed/models";
+import { layerWeights, modelFromFiles } from "heed/models";
+import { storeFromModel } from "heed/view";
 import { describe, expect, test } from "vitest";
 import { readTensors } from "../support/shared.ts";
 import { carrierTokenizer } from "./carrier.ts";
@@ -35,9 +36,10 @@ async function renamed(
   const golden = readTensors(join(root, family, "golden.safetensors"));
   const ids = Int32Array.from((golden.get("ids.0") as Tensor).toFloat64());
   const want = (what: string) => (golden.get(`${what}.0`) as Tensor).toFloat64();
-  const distance = (a: Float64Array, b: Float64Array) => Math.max(...a.map((x, i) => Math.abs(x - b[i])));
   return { model, ids, want, distance };
 }
+
+const distance = (a: Float64Array, b: Float64Array) => Math.max(...a.map((x, i) => Math.abs(x - b[i])));
 
 const same = (fields: Record<string, unknown>) => fields;
 
@@ -59,6 +61,52 @@ describe("other names of the same parts", () => {
     expect(model.model.type).toBe("gemma3_text");
     expect(model.notes.map(({ code }) => code)).toEqual(["task-head"]);
     expect(distance(model.model.forward(ids).toFloat64(), want("logits"))).toBeLessThan(1e-11);
+  });
+
+  test("Gemma 4 beside its other parts, with the keys that its last layers do not read", async () => {
+    const { model, ids, want, distance } = await renamed(
+      "gemma4",
+      ({ model_type, ...text }) => ({
+        model_type: "gemma4",
+        text_config: { ...text, model_type },
+        vision_config: {},
+      }),
+      (name) => name.replace(/^model\./, "model.language_model."),
+      {
+        "model.language_model.layers.4.self_attn.k_proj.weight": tensor(new Float32Array(4), [2, 2]),
+        "model.embed_vision.weight": tensor(new Float32Array(4), [2, 2]),
+      },
+    );
+    expect(model.notes.map(({ code }) => code)).toEqual(["task-head"]);
+    expect(distance(model.model.forward(ids).toFloat64(), want("logits"))).toBeLessThan(1e-11);
+  });
+
+  test("layers of Gemma 4 with fewer key heads are stored beside the others, with the same weights", async () => {
+    const { model } = await renamed("gemma4-global", same, (name) => name);
+    const weights: Float64Array[] = [];
+    const shown = model.attention("a b c");
+    model.model.hidden(Int32Array.from(shown.ids), {
+      onAttention: (_, layer) => void weights.push(layerWeights(layer).toFloat64()),
+    });
+    expect(storeFromModel(shown).blocks[0].layers).toHaveLength(3);
+    shown.layers.forEach((layer, n) => {
+      expect(distance(layerWeights(layer).toFloat64(), weights[n])).toBeLessThan(1e-15);
+    });
+  });
+
+  test.each([
+    ["enable_moe_block", true],
+    ["use_bidirectional_attention", "all"],
+  ])("Gemma 4 with %s is refused by name, inside a text_config too", async (field, value) => {
+    const change = (fields: Record<string, unknown>) => ({ ...fields, [field]: value });
+    const inside = ({ model_type, ...text }: Record<string, unknown>) => ({
+      model_type: "gemma4",
+      text_config: change({ ...text, model_type }),
+    });
+    for (const config of [change, inside])
+      await expect(renamed("gemma4", config, (name) => name)).rejects.toThrow(
+        new RegExp(`${field} must be false or null`),
+      );
   });
 
   test("XLM-RoBERTa is a RoBERTa", async () => {

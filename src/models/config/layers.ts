@@ -22,6 +22,8 @@ export interface LayerDefaults {
   readonly alpha?: boolean;
   /** Sliding layers have angles of their own: the field of their base in transformers 4, and its default. */
   readonly localAngles?: { readonly field: string; readonly theta: number };
+  /** Size of a head in layers without a window; default that of all layers. */
+  readonly fullHeadSize?: number;
   /** Which layers rotate; default all. */
   readonly rotates?: (layer: number, sliding: boolean) => boolean;
   /** Which layers have a norm before attention; default all. */
@@ -84,19 +86,28 @@ function readRotary(
   const baseOf = (from: Fields | undefined, name: string, base: number) =>
     from?.optional<number>(["rope_theta", "number"]) ?? fields.one<number>([name, "number"], base);
   const { rotaryShare, rotaryShareField = "partial_rotary_factor" } = defaults;
+  // Of proportional angles the share is part of the scaling (scalingOf).
   const share =
-    fullParameters?.optional<number>(["partial_rotary_factor", "number"]) ??
-    fields.optional<number>([rotaryShareField, "number"]) ??
-    rotaryShare ??
-    1;
+    fullParameters?.value("rope_type") === "proportional"
+      ? 1
+      : (fullParameters?.optional<number>(["partial_rotary_factor", "number"]) ??
+        fields.optional<number>([rotaryShareField, "number"]) ??
+        rotaryShare ??
+        1);
   if (share !== 1 && rotaryShare === undefined)
     throw new UnsupportedError(
       "config",
       "config.json: partial_rotary_factor must be 1 or missing for this model_type, whose published code rotates all of a head",
       { field: "partial_rotary_factor" },
     );
-  const rotaryDim = defaults.rotaryDim ?? Math.floor(head_dim * share);
-  const angles = (from: Fields | undefined, name: string, base: number, scaling: Fields | undefined) => {
+  const angles = (
+    from: Fields | undefined,
+    name: string,
+    base: number,
+    scaling: Fields | undefined,
+    size = head_dim,
+  ) => {
+    const rotaryDim = defaults.rotaryDim ?? Math.floor(size * share);
     const alpha = defaults.alpha ? scaling?.optional<number>(["alpha", "number"]) : undefined;
     const growth = alpha ? alpha ** (rotaryDim / (rotaryDim - 2)) : 1;
     return {
@@ -106,7 +117,7 @@ function readRotary(
       scaling: scalingOf(fields, alpha ? undefined : scaling, { rotaryDim, positions }),
     };
   };
-  const full: RotaryConfig = angles(fullParameters, thetaField, theta, scaling);
+  const full: RotaryConfig = angles(fullParameters, thetaField, theta, scaling, defaults.fullHeadSize);
   const local = parameters?.object("sliding_attention");
   // rope_scaling of a family with separate angles applies to the full layers.
   const sliding = localAngles ? angles(local, localAngles.field, localAngles.theta, local) : full;
@@ -137,6 +148,11 @@ function scalingOf(
       return { rope_type: name };
     case "linear":
       return { rope_type: name, factor: number("factor") };
+    case "proportional": {
+      const share = number("partial_rotary_factor", 1);
+      if (share > 1) scaling.refuse("partial_rotary_factor", "must be at most 1");
+      return { rope_type: name, factor: number("factor", 1), pairs: Math.floor((share * rotaryDim) / 2) };
+    }
     case "llama3": {
       const [low_freq_factor, high_freq_factor] = [number("low_freq_factor"), number("high_freq_factor")];
       if (!(low_freq_factor < high_freq_factor))
@@ -185,7 +201,7 @@ function scalingOf(
     default:
       throw new UnsupportedError(
         "config",
-        `config.json: rope_type is ${quote(String(name))}; heed has default, linear, dynamic, llama3, yarn, longrope`,
+        `config.json: rope_type is ${quote(String(name))}; heed has default, linear, dynamic, llama3, yarn, longrope, proportional`,
         { field: "rope_type" },
       );
   }

@@ -25,6 +25,16 @@ import { assignPart } from "../../nn/ops/shapes.ts";
 // biome-ignore format: a table
 const SIZE = { "": "layers heads d capacity", "a text": "dtype device" } as const;
 
+/** A size of every layer, from one number for all of them or from one for each. */
+function eachLayer(name: string, layers: number, size: number | readonly number[]): readonly number[] {
+  if (!Array.isArray(size))
+    return Array(layers).fill(checkInteger("KeyValueCache", name, size as number, 1)) as number[];
+  if (size.length !== layers)
+    throw argumentError("KeyValueCache", `${name}, a number or one for each of ${layers} layers`, size);
+  for (const n of size) checkInteger("KeyValueCache", name, n, 0);
+  return size;
+}
+
 function checkTensors(method: string, layer: number, ...tensors: readonly Tensor[]): void {
   if (!Number.isSafeInteger(layer) || layer < 0) checkInteger(`KeyValueCache.${method}`, "layer", layer, 0);
   for (const t of tensors)
@@ -44,11 +54,14 @@ export class KeyValueCache {
   readonly #keys: Tensor[];
   readonly #values: Tensor[];
 
-  /** `device` is that of keys and values; default "cpu". */
+  /**
+   * `heads` and `d` are numbers, or lists with one for each layer; a layer that reads the keys of another has 0 heads. `device` is that of
+   * keys and values; default "cpu".
+   */
   constructor(size: {
     layers: number;
-    heads: number;
-    d: number;
+    heads: number | readonly number[];
+    d: number | readonly number[];
     capacity: number;
     dtype: Precision;
     device?: string;
@@ -56,11 +69,11 @@ export class KeyValueCache {
     checkCount("KeyValueCache", arguments, 1);
     checkKinds("KeyValueCache", size, SIZE);
     const { layers, heads, d, capacity } = size;
-    for (const [name, n] of Object.entries({ layers, heads, d, capacity }))
-      checkInteger("KeyValueCache", name, n, 1);
+    for (const [name, n] of Object.entries({ layers, capacity })) checkInteger("KeyValueCache", name, n, 1);
+    const [counts, sizes] = [eachLayer("heads", layers, heads), eachLayer("d", layers, d)];
     this.capacity = capacity;
     this.#size = size;
-    const allocate = () => Array.from({ length: layers }, () => this.#allocate([heads, capacity, d]));
+    const allocate = () => counts.map((count, layer) => this.#allocate([count, capacity, sizes[layer]]));
     this.#keys = allocate();
     this.#values = allocate();
   }
@@ -107,18 +120,17 @@ export class KeyValueCache {
 
   /** A cache with the same tokens, which then continues another text. The keys of an encoder's states are shared. */
   copy(): KeyValueCache {
-    const { heads, d } = this.#size;
     const cache = new KeyValueCache(this.#size);
     cache.length = this.length;
     cache.#ids.push(...this.#ids);
     for (const [layer, pair] of this.#crossed) cache.#crossed.set(layer, pair);
-    const shape = [heads, this.length, d];
     for (const [to, from] of [
       [cache.#keys, this.#keys],
       [cache.#values, this.#values],
     ])
       from.forEach((tensor, layer) => {
-        assignPart(viewOf(tensor, shape, tensor.strides), to[layer], 1, 0);
+        const [heads, , d] = tensor.shape;
+        assignPart(viewOf(tensor, [heads, this.length, d], tensor.strides), to[layer], 1, 0);
       });
     return cache;
   }

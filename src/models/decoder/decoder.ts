@@ -18,18 +18,28 @@ import {
 import { checkOptionNames } from "../../core/option-names.ts";
 import { awaitSteps, runSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { add, type FloatTensor, type Ids, type SequenceShard, scale, slice, tanh } from "../../nn/index.ts";
+import {
+  add,
+  type FloatTensor,
+  type Ids,
+  reshape,
+  type SequenceShard,
+  scale,
+  slice,
+  tanh,
+} from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
 import { checkShard } from "../../nn/sharded.ts";
 import type { ModelConfig } from "../config/types.ts";
 import { afterHook, attendNow, attendOver, forKeys } from "../transformer/attend.ts";
-import { checkTransformerConfig } from "../transformer/config.ts";
-import { layerMemory } from "../transformer/memory.ts";
+import { checkTransformerConfig, sizesOf } from "../transformer/config.ts";
+import { endShared, layerMemory } from "../transformer/memory.ts";
 import type { CrossOptions, DecoderModel, DecoderOptions } from "../transformer/model.ts";
 import { DECODER_OPTIONS } from "../transformer/model.ts";
 import {
   type EmbeddingPart,
+  type LayerCall,
   type LayerSteps,
   type ModelStart,
   Transformer,
@@ -67,7 +77,12 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
   /** An empty cache for one sequence of up to `capacity` tokens; default the number of positions. */
   cache(capacity = this.sizes.positions): KeyValueCache {
     checkCount("Decoder.cache", arguments, 1);
-    const { layers, keyHeads: heads, headSize: d } = this.sizes;
+    const { layers } = this.sizes;
+    const sizes = this.recipe.layers.map((layer) => sizesOf(this.recipe, layer));
+    const heads = sizes.map(({ num_key_value_heads, keys_of }) =>
+      keys_of === undefined ? num_key_value_heads : 0,
+    );
+    const d = sizes.map(({ head_dim }) => head_dim);
     return new KeyValueCache({ layers, heads, d, capacity, dtype: this.dtype, device: this.weights.device });
   }
 
@@ -115,16 +130,20 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
     }
     const attnMask = keyMask && forKeys(this.label, keyMask, x.shape.slice(0, -1), x);
     const shift = keyMask && paddingBefore(keyMask);
+    const layerInputs = this.#layerInputs(ids, x);
     const reuse = shard ? (states: FloatTensor) => states : layerMemory(options);
     x = this.addSinusoids(x, start);
     if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
+    const sharedKeys: LayerCall["sharedKeys"] = new Map();
     x = reuse(layerDropout(x, embd_pdrop));
     x = afterHook("onHidden", onHidden, 0, x);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
-      const call = { start, shard, cache, attnMask, onAttention, onFeedForward, shift, ...encoded };
+      const shared = { shard, cache, attnMask, shift, layerInputs, sharedKeys };
+      const call = { start, ...shared, onAttention, onFeedForward, ...encoded };
       x = reuse(yield* this.layer(layer, x, call));
       x = afterHook("onHidden", onHidden, layer + 1, x);
     }
+    endShared(options, sharedKeys.values());
     cache?.advance(idsOf(this.label, ids).list);
     return names.finalNorm === undefined ? x : this.norm(names.finalNorm, x);
   }
@@ -197,6 +216,20 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
       parts.push({ kind: "position", rows: this.weights.lookup(list, `${names.positions}.weight`) });
     }
     return parts;
+  }
+
+  /**
+   * What layers read of the second embedding, [..., N, layers, D]: (norm(map·x / √C) + √D · its rows) / √2, for x [..., N, C];
+   * undefined where the model has none.
+   */
+  #layerInputs(ids: Ids, x: FloatTensor): FloatTensor | undefined {
+    const { names, layer_input_size: D = 0, hidden_size: C } = this.recipe;
+    if (D === 0) return undefined;
+    const shape = [...x.shape.slice(0, -1), this.sizes.layers, D];
+    const mapped = reshape(scale(this.linear(names.layerEmbeddingMap as string, x), 1 / Math.sqrt(C)), shape);
+    const rows = reshape(this.weights.lookup(ids, `${names.layerEmbedding}.weight`), shape);
+    const sum = add(this.norm(names.layerEmbeddingNorm as string, mapped), scale(rows, Math.sqrt(D)));
+    return scale(sum, Math.SQRT1_2);
   }
 
   /** Logits of states [..., C]. Throws an UnsupportedError where the checkpoint has no output matrix. */

@@ -16,6 +16,8 @@ export interface FileNames {
   readonly renames?: readonly (readonly [RegExp, string])[];
   /** Tensors that do not affect attention or logits: buffers, poolers. They are ignored. */
   readonly ignored?: RegExp;
+  /** Parameters that a layer has in some configurations only: ignored where the recipe has no such parameter. */
+  readonly unused?: RegExp;
   /** Heads for other tasks: ignored, with a note. */
   readonly otherHeads?: RegExp;
 }

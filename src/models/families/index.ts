@@ -29,6 +29,7 @@ import { apertus } from "./llama/apertus.ts";
 import { cohere, cohere2 } from "./llama/cohere.ts";
 import { exaone4 } from "./llama/exaone.ts";
 import { gemma, gemma2, gemma3 } from "./llama/gemma.ts";
+import { gemma4 } from "./llama/gemma4.ts";
 import { glm4 } from "./llama/glm.ts";
 import { granite } from "./llama/granite.ts";
 import { hunyuan } from "./llama/hunyuan.ts";
@@ -45,7 +46,7 @@ import { starcoder2 } from "./llama/starcoder.ts";
 export const FAMILIES = [
   bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert, nomicBert, deberta, bigBird, longformer,
   gpt2, gptNeo, gptj, codegen, gptNeox, opt, bloom, mpt, falcon, clipText,
-  llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, phi, phi3, stablelm, olmo, olmo2, olmo3, hunyuan, apertus,
+  llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, gemma4, phi, phi3, stablelm, olmo, olmo2, olmo3, hunyuan, apertus,
   starcoder2, cohere, cohere2, granite, glm4, exaone4, nemotron, ministral3,
   t5, bart, marian,
 ] as unknown as readonly Family[]; // biome-ignore format: one row a kind

@@ -21,7 +21,8 @@ const FIXED: FixedValues = {
   add_cross_attention: [false],
   scale_attn_weights: [true],
   scale_attn_by_inverse_layer_idx: [false],
-  use_bidirectional_attention: [false, null],
+  // "vision": pictures see all of themselves, text is causal.
+  use_bidirectional_attention: [false, null, "vision"],
 };
 
 /** Maximum bytes of a config.json. */

@@ -243,7 +243,7 @@ async function assemble(
           : {};
       const fields = { ...config.config, ...output, ...noBias };
       const plan = planOf(entry.recipe(fields), hasHead, hasSpanHead);
-      checkWeights(what, file, located, plan);
+      checkWeights(what, file, located, plan, entry.files?.unused);
       checkBytes(what, plan, dtype, limit, (one) =>
         isHalf(file.tensors.get(located.source.get(one)!)!.dtype),
       );

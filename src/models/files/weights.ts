@@ -138,20 +138,22 @@ async function sameBytes(
   return bytes[0].length === bytes[1].length && bytes[0].every((byte, i) => byte === bytes[1][i]);
 }
 
-/** Throws a FormatError that lists all that is missing, unexpected or of another shape. */
+/** Throws a FormatError that lists all that is missing, unexpected (unless it is `unused`) or of another shape. */
 export function checkWeights(
   what: string,
   file: SafetensorsFile,
   { source }: Located,
   plan: ParameterPlan,
+  unused?: RegExp,
 ): void {
   const unexpected: string[] = [];
   const wrong: string[] = [];
   for (const [name, stored] of source) {
     const want = plan.get(name)?.shape;
     const { shape, dtype } = file.tensors.get(stored)!;
-    if (want === undefined) unexpected.push(stored);
-    else if (shape.join() !== want.join() || !isFloat(dtype))
+    if (want === undefined) {
+      if (!unused?.test(name)) unexpected.push(stored);
+    } else if (shape.join() !== want.join() || !isFloat(dtype))
       wrong.push(`${stored} is [${shape.join(", ")}] ${dtype}, expected [${want.join(", ")}] of floats`);
   }
   const missing = [...plan.keys()].filter((name) => !source.has(name));

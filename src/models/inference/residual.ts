@@ -78,10 +78,14 @@ export function recordRun(
   if (!(model instanceof Transformer))
     throw new UnsupportedError("model", `${what}: ${name} is no encoder or decoder of this package`);
   const { names, sinusoids } = (model as unknown as RecipeModel).recipe;
-  if (names.crossQuery !== undefined || sinusoids)
+  const other =
+    (sinusoids && "computed positions") ??
+    (names.crossQuery && "cross-attention") ??
+    (names.layerScale && "a factor of each layer's state");
+  if (other)
     throw new UnsupportedError(
       "model",
-      `${what}: ${name} has ${sinusoids ? "computed positions" : "cross-attention"}, whose part of the states is not split`,
+      `${what}: ${name} has ${other}, whose part of the states is not split`,
     );
   const attention: LayerAttention[] = [];
   const feedForward: FloatTensor[] = [];

@@ -9,12 +9,14 @@
  *   llama3    θᵢ for short wavelengths, θᵢ/factor for long ones, interpolated in between
  *   yarn      the same by a ramp over i, and a factor on the rotated numbers  Peng et al. 2023, arXiv 2309.00071
  *   longrope  θᵢ / short[i], or θᵢ / long[i] for longer texts, and a factor   Ding et al. 2024, arXiv 2402.13753
+ *   proportional  θᵢ / factor for the first pairs, 0 for the others           Gemma 4
  */
 
 /** A kind of scaling with its constants, named as in config.json. */
 export type AngleScaling =
   | { readonly rope_type: "default" | "dynamic" }
   | { readonly rope_type: "linear"; readonly factor: number }
+  | { readonly rope_type: "proportional"; readonly factor: number; readonly pairs: number }
   | {
       readonly rope_type: "llama3";
       readonly factor: number;
@@ -64,6 +66,11 @@ export function anglesOf({ rope_theta: base, rotaryDim: R, scaling }: RotaryConf
     case "default":
     case "dynamic":
       return { frequencies: plain, amplitude: 1 };
+    case "proportional":
+      return {
+        frequencies: plain.map((theta, i) => (i < scaling.pairs ? theta / scaling.factor : 0)),
+        amplitude: 1,
+      };
     case "linear":
       return { frequencies: plain.map((theta) => theta / scaling.factor), amplitude: 1 };
     case "llama3": {

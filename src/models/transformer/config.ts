@@ -17,6 +17,14 @@ export interface LayerConfig {
   readonly rotary?: RotaryConfig;
   /** False for a layer without the norm before attention. Default true. */
   readonly attention_norm?: boolean;
+  /** Sizes of this layer; default those of the model. */
+  readonly head_dim?: number;
+  readonly num_key_value_heads?: number;
+  readonly intermediate_size?: number;
+  /** The layer reads the keys and values of this earlier layer, and has no projections of its own. */
+  readonly keys_of?: number;
+  /** The values are the projection of the keys, before its norm and its rotation. */
+  readonly values_are_keys?: boolean;
 }
 
 /** How every norm of a model computes. */
@@ -88,6 +96,18 @@ export interface TensorNames {
   readonly activationFactors?: string;
   readonly feedForwardOutputNorm?: string;
   readonly feedForwardSumNorm?: string;
+  /**
+   * A second embedding, of D numbers for each layer (`layer_input_size`), to which a map of the first one is added after its norm. A
+   * layer adds norm(output·(act(gate·x) · its D numbers)).
+   */
+  readonly layerEmbedding?: string;
+  readonly layerEmbeddingMap?: string;
+  readonly layerEmbeddingNorm?: string;
+  readonly layerInputGate?: string;
+  readonly layerInputOutput?: string;
+  readonly layerInputNorm?: string;
+  /** One factor of a layer's state; the full name, without a suffix. */
+  readonly layerScale?: string;
   readonly finalNorm?: string;
   /** The output matrix, which is the embedding where the file has no other. */
   readonly head: string;
@@ -145,6 +165,10 @@ export interface TransformerConfig {
   readonly qk_norm?: "head" | "heads" | "all";
   /** q and k are normed after their rotation. Default false: before. */
   readonly qk_norm_last?: boolean;
+  /** Values of each head are divided by √(mean(v²) + eps). Default false. */
+  readonly value_norm?: boolean;
+  /** D: numbers of the second embedding that each layer reads. */
+  readonly layer_input_size?: number;
   /** Multiplies the embedding: √C in Gemma. Default 1. */
   readonly embedding_scale?: number;
   /** Row of the position table for the first token. Default 0. */
@@ -187,6 +211,17 @@ export interface TransformerConfig {
   readonly source?: Readonly<Record<string, unknown>>;
 }
 
+/** A layer with its sizes. */
+export const sizesOf = (
+  { head_dim, num_key_value_heads, intermediate_size }: TransformerConfig,
+  layer: LayerConfig,
+): LayerConfig & Required<Pick<LayerConfig, "head_dim" | "num_key_value_heads" | "intermediate_size">> => ({
+  head_dim,
+  num_key_value_heads,
+  intermediate_size,
+  ...layer,
+});
+
 /** Fields by what they must be; optional ones where they are there. */
 const RECIPE_KINDS: FieldKinds = {
   "an integer ≥ 1":
@@ -195,10 +230,10 @@ const RECIPE_KINDS: FieldKinds = {
   "an object": "names norm source",
   "a list of objects": "layers",
   "a list of integers ≥ 0": "eos_token_ids suppressed_ids",
-  "an integer ≥ 0": "decoder_start_token_id forced_bos_token_id forced_eos_token_id",
+  "an integer ≥ 0": "layer_input_size decoder_start_token_id forced_bos_token_id forced_eos_token_id",
   "a number": "initializer_range attention_dropout embd_pdrop resid_pdrop position_offset position_rows",
   "true or false":
-    "qkv_bias key_bias output_bias mlp_bias head_bias_row head_map_bias qk_norm_last parallel transposed tie_word_embeddings",
+    "qkv_bias key_bias output_bias mlp_bias head_bias_row head_map_bias qk_norm_last value_norm parallel transposed tie_word_embeddings",
 };
 const OPTIONAL = /^(?!vocab|hidden|inter|max_pos|num_|head_dim|names|norm)/;
 
@@ -218,7 +253,7 @@ export function checkTransformerConfig(config: TransformerConfig): void {
       { field },
     );
   };
-  const { num_attention_heads: H, num_key_value_heads: Hkv, head_dim: d, layers } = config;
+  const { num_attention_heads: H, layers } = config;
   for (const [kind, names] of Object.entries(RECIPE_KINDS))
     for (const name of names.split(" ") as (keyof TransformerConfig)[])
       if (!(config[name] === undefined && OPTIONAL.test(name)) && !KINDS[kind as ValueKind](config[name]))
@@ -228,10 +263,16 @@ export function checkTransformerConfig(config: TransformerConfig): void {
       refuse("names", `names.${name} must be a text, got ${formatValue(config.names[name])}`);
   if (!["rms", "layer"].includes(config.norm.kind))
     refuse("norm", `norm.kind must be "rms" or "layer", got ${formatValue(config.norm.kind)}`);
-  if (!(H >= 1 && Hkv >= 1 && H % Hkv === 0))
-    refuse("num_key_value_heads", `num_key_value_heads ${Hkv} does not divide num_attention_heads ${H}`);
   if (layers.length === 0) refuse("layers", "there is no layer");
-  for (const { rotary, window } of layers) {
+  for (const [n, layer] of layers.entries()) {
+    const { rotary, window, head_dim: d, num_key_value_heads: Hkv, keys_of } = sizesOf(config, layer);
+    if (!(H >= 1 && Hkv >= 1 && H % Hkv === 0))
+      refuse("num_key_value_heads", `num_key_value_heads ${Hkv} does not divide num_attention_heads ${H}`);
+    if (keys_of !== undefined && !(keys_of < n && layers[keys_of].keys_of === undefined))
+      refuse(
+        "layers",
+        `layer ${n} reads the keys of layer ${keys_of}, which must be an earlier one with keys`,
+      );
     if (rotary && !(rotary.rotaryDim % 2 === 0 && rotary.rotaryDim >= 2 && rotary.rotaryDim <= d))
       refuse(
         "head_dim",

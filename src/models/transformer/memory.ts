@@ -4,7 +4,7 @@
  */
 
 import { tidy } from "../../api/tidy.ts";
-import { reclaimer } from "../../core/arena.ts";
+import { reclaimer, releaseTensor } from "../../core/arena.ts";
 import { isRecording } from "../../core/recording/record.ts";
 import type { FloatTensor } from "../../nn/index.ts";
 import { FORWARD_OPTIONS, type ForwardOptions } from "./attend.ts";
@@ -23,4 +23,9 @@ export function inPassMemory(options: ForwardOptions, pass: () => FloatTensor): 
  */
 export function layerMemory(options: ForwardOptions): (states: FloatTensor) => FloatTensor {
   return isWatched(options) ? (states) => states : reclaimer();
+}
+
+/** Ends the memory of tensors that layers shared, which outlived the layer that made them. */
+export function endShared(options: ForwardOptions, shared: Iterable<readonly FloatTensor[]>): void {
+  if (!isWatched(options)) for (const tensors of shared) for (const one of tensors) releaseTensor(one);
 }

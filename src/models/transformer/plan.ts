@@ -1,6 +1,6 @@
 /** Every parameter of a recipe with its shape and initialization, in the order in which new weights are drawn. */
 import type { ImageConfig } from "../images/config.ts";
-import type { TransformerConfig } from "./config.ts";
+import { sizesOf, type TransformerConfig } from "./config.ts";
 import type { ParameterPlan, Planned } from "./parameters.ts";
 
 /** Fields of encoders and of encoder–decoders that add parameters. */
@@ -19,8 +19,8 @@ export function planOf(
   hasHead = true,
   hasSpanHead = false,
 ): ParameterPlan {
-  const { names, norm: kind, vocab_size: V, hidden_size: C, head_dim: d, initializer_range: std } = config;
-  const { num_attention_heads: H, num_key_value_heads: Hkv, intermediate_size: inner, transposed } = config;
+  const { names, norm: kind, vocab_size: V, hidden_size: C, initializer_range: std, transposed } = config;
+  const { num_attention_heads: H, layer_input_size: D = 0 } = config;
   const { embedding_size: E = C, pad_token_id: pad, position_rows = config.max_position_embeddings } = config;
   const plan = new Map<string, Planned>(config.encoder && planOf(config.encoder, false));
   const table = (name: string | undefined, rows: number, width: number, zeroRow?: number) => {
@@ -63,16 +63,23 @@ export function planOf(
   table(names.relative, config.relative_buckets ?? 32, H);
   table(names.relativePositions, 2 * (config.relative_positions?.span ?? 0), C);
   norm(names.relativeNorm);
+  if (D > 0) {
+    table(names.layerEmbedding, V, config.layers.length * D);
+    linear(names.layerEmbeddingMap, config.layers.length * D, C, false);
+    norm(names.layerEmbeddingNorm, [D]);
+  }
 
   const { qkv_bias, output_bias, mlp_bias, residual_range, qk_norm } = config;
   config.layers.forEach((layer, n) => {
     const at = names.layer.replace("*", String(n));
     const part = (name: string | undefined) => name && at + name;
+    const { head_dim: d, num_key_value_heads: Hkv, intermediate_size: inner } = sizesOf(config, layer);
+    const hasKeys = layer.keys_of === undefined;
     if (layer.attention_norm !== false) norm(part(names.attentionNorm));
     linear(part(names.qkv), (H + 2 * Hkv) * d, C, qkv_bias);
     linear(part(names.query), H * d, C, qkv_bias);
-    linear(part(names.key), Hkv * d, C, config.key_bias ?? qkv_bias);
-    linear(part(names.value), Hkv * d, C, qkv_bias);
+    if (hasKeys) linear(part(names.key), Hkv * d, C, config.key_bias ?? qkv_bias);
+    if (hasKeys && !layer.values_are_keys) linear(part(names.value), Hkv * d, C, qkv_bias);
     for (const name of [names.globalQuery, names.globalKey, names.globalValue])
       linear(part(name), H * d, C, qkv_bias);
     linear(part(names.positionKey), H * d, C, true);
@@ -81,7 +88,7 @@ export function planOf(
     const spans = (heads: number) =>
       qk_norm === "all" ? [heads * d] : qk_norm === "heads" ? [heads, d] : [d];
     norm(part(names.queryNorm), spans(H));
-    norm(part(names.keyNorm), spans(Hkv));
+    if (hasKeys) norm(part(names.keyNorm), spans(Hkv));
     for (const name of [names.attentionScale, names.feedForwardScale])
       if (name) plan.set(at + name, { shape: [C], start: "ones" });
     norm(part(names.attentionOutputNorm));
@@ -101,6 +108,12 @@ export function planOf(
         plan.set(`${at}${names.activationFactors}.${factor}`, { shape: [1], start: "zeros" });
     norm(part(names.feedForwardOutputNorm));
     norm(part(names.feedForwardSumNorm));
+    if (D > 0) {
+      linear(part(names.layerInputGate), D, C, false);
+      linear(part(names.layerInputOutput), C, D, false);
+      norm(part(names.layerInputNorm));
+    }
+    if (names.layerScale) plan.set(at + names.layerScale, { shape: [1], start: "ones" });
   });
   norm(names.finalNorm);
   if (hasSpanHead) {

@@ -11,6 +11,7 @@
  * B sequences of N tokens; C = width, H query heads that share Hkv key heads, d = size of a head.
  */
 // long: one class, whose methods are the parts of a layer in the order in which they run.
+import { keepTensor } from "../../core/arena.ts";
 import { placed } from "../../core/device/device.ts";
 import { checkMethods, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { type Resumable, runSteps } from "../../core/synchronous.ts";
@@ -44,7 +45,7 @@ import {
   attendNow,
   type ForwardOptions,
 } from "./attend.ts";
-import type { TransformerConfig } from "./config.ts";
+import { sizesOf, type TransformerConfig } from "./config.ts";
 import { type Disentangled, type RelativePositions, rowsOf } from "./disentangled.ts";
 import { joinProjections, type Projections } from "./global.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
@@ -84,6 +85,10 @@ export interface LayerCall {
   readonly rotate?: (x: FloatTensor) => FloatTensor;
   /** Positions of global tokens. */
   readonly globals?: readonly number[];
+  /** Numbers of the second embedding, [..., N, layers, D]. */
+  readonly layerInputs?: FloatTensor;
+  /** Keys and values that later layers read, by layer. */
+  readonly sharedKeys?: Map<number, readonly [key: FloatTensor, value: FloatTensor]>;
 }
 
 /** A computation that waits for the attention of layers. */
@@ -238,7 +243,20 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     }
     const fed = factors(names.feedForwardScale, inner(norm(names.feedForwardNorm, sum)));
     const output = norm(names.feedForwardOutputNorm, fed);
-    return norm(names.feedForwardSumNorm, add(sum, this.#scaled(output)));
+    const states = norm(names.feedForwardSumNorm, add(sum, this.#scaled(output)));
+    return factors(names.layerScale, this.#withLayerInput(layer, at, states, call.layerInputs));
+  }
+
+  /** x [..., N, C], plus what the layer reads of the second embedding [..., N, layers, D]. */
+  #withLayerInput(layer: number, at: string, x: FloatTensor, inputs: FloatTensor | undefined): FloatTensor {
+    if (inputs === undefined) return x;
+    const { names, hidden_act } = this.recipe;
+    const gate = activateNamed(this.linear(at + names.layerInputGate, x), hidden_act);
+    const input = reshape(slice(inputs, -2, layer, layer + 1), gate.shape);
+    return add(
+      x,
+      this.norm(at + names.layerInputNorm, this.linear(at + names.layerInputOutput, multiply(gate, input))),
+    );
   }
 
   /** The output of a branch, times the recipe's factor. */
@@ -248,44 +266,29 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   }
 
   *#attention(layer: number, at: string, x: FloatTensor, call: LayerCall): LayerSteps {
-    const { names, layers, qk_norm, attention_dropout: dropoutP, resid_pdrop } = this.recipe;
-    const { heads: H, keyHeads: Hkv } = this.sizes;
-    const { start, shard, cache, attnMask, onAttention } = call;
-    let [q, k, v] = this.#project(at, x); // [..., N, heads·d] each
-    if (qk_norm === "all") [q, k] = this.#normQueryKey(at, q, k);
-    let query = splitHeads(q, H); // [..., H, N, d]
-    let key = splitHeads(k, Hkv);
-    let value = splitHeads(v, Hkv);
-    const normed = names.queryNorm !== undefined && qk_norm !== "all";
-    if (normed && !this.recipe.qk_norm_last) [query, key] = this.#normQueryKey(at, query, key);
-    const { rotary } = layers[layer];
-    if (rotary) {
-      const { frequencies, amplitude } = anglesOf(
-        rotary,
-        shard?.length ?? start + x.shape[x.shape.length - 2],
-      );
-      const { rotaryDim, layout } = rotary;
-      const rotated = (x: FloatTensor, shift = 0) => {
-        const at = shard ? { positions: shard.positions } : { offset: start - shift };
-        return rope(x, { ...at, rotaryDim, frequencies, amplitude, layout });
-      };
-      // Scores depend on distances alone, unless norms follow: then each text of a batch has its own positions.
-      const shift = this.recipe.qk_norm_last ? call.shift : undefined;
-      [query, key] = [query, key].map((x) =>
-        shift
-          ? concat(
-              shift.map((first, b) => rotated(slice(x, 0, b, b + 1), first)),
-              0,
-            )
-          : rotated(x),
-      );
+    const { names, layers, qk_norm, value_norm, attention_dropout: dropoutP, resid_pdrop } = this.recipe;
+    const { start, cache, attnMask, onAttention, globals, sharedKeys } = call;
+    const { keys_of: source } = layers[layer];
+    const [q, k, v] = this.#project(layer, at, x); // [..., N, heads·d] each
+    const heads = (name: string | undefined, rows: FloatTensor, count: number) =>
+      qk_norm === "all" && name !== undefined
+        ? this.#turned(layer, at, undefined, splitHeads(this.norm(at + name, rows), count), call)
+        : this.#turned(layer, at, name, splitHeads(rows, count), call);
+    let query = heads(names.queryNorm, q, this.sizes.heads); // [..., H, N, d]
+    let [key, value] = sharedKeys?.get(source ?? -1) ?? [];
+    if (key === undefined || value === undefined) {
+      const count = sizesOf(this.recipe, layers[layer]).num_key_value_heads;
+      key = heads(names.keyNorm, k, count);
+      value = splitHeads(v, count);
+      if (value_norm) value = normalized(this.recipe.norm, value);
+      if (cache) [key, value] = cache.append(layer, key, value);
+      if (sharedKeys && layers.some(({ keys_of }) => keys_of === layer)) {
+        for (const tensor of [key, value]) keepTensor(tensor);
+        sharedKeys.set(layer, [key, value]);
+      }
     }
-    if (normed && this.recipe.qk_norm_last) [query, key] = this.#normQueryKey(at, query, key);
-    if (call.rotate) [query, key] = [call.rotate(query), call.rotate(key)];
     const { query_growth: growth } = this.recipe;
     if (growth) query = multiply(query, queryFactors(growth, start, x, call.shift));
-    if (cache) [key, value] = cache.append(layer, key, value);
-    const { globals } = call;
     const joined = globals && joinProjections({ query, key, value }, this.#globalProjections(at, x), globals);
     const input = {
       recipe: this.#recipeOf(layer, at, x.shape[x.shape.length - 2], globals),
@@ -297,6 +300,40 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     };
     const output = yield { layer, inputs: joined?.inputs ?? { query, key, value }, input };
     return layerDropout(this.linear(at + names.output, mergeHeads(output)), resid_pdrop);
+  }
+
+  /** Queries or keys x [..., heads, N, d] with the norm of this name and the rotation of their positions. */
+  #turned(
+    layer: number,
+    at: string,
+    name: string | undefined,
+    x: FloatTensor,
+    { start, shard, shift, rotate }: LayerCall,
+  ): FloatTensor {
+    const { layers, qk_norm_last } = this.recipe;
+    const norm = (x: FloatTensor) => (name === undefined ? x : this.#headNorm(at + name, x));
+    let turned = qk_norm_last ? x : norm(x);
+    const { rotary } = layers[layer];
+    if (rotary) {
+      const length = shard?.length ?? start + x.shape[x.shape.length - 2];
+      const { frequencies, amplitude } = anglesOf(rotary, length);
+      const { rotaryDim, layout } = rotary;
+      const rotated = (x: FloatTensor, shift = 0) => {
+        const at = shard ? { positions: shard.positions } : { offset: start - shift };
+        return rope(x, { ...at, rotaryDim, frequencies, amplitude, layout });
+      };
+      const from = turned;
+      // Scores depend on distances alone, unless norms follow: then each text of a batch has its own positions.
+      turned =
+        qk_norm_last && shift
+          ? concat(
+              shift.map((first, b) => rotated(slice(from, 0, b, b + 1), first)),
+              0,
+            )
+          : rotated(from);
+    }
+    if (qk_norm_last) turned = norm(turned);
+    return rotate ? rotate(turned) : turned;
   }
 
   /** Attention of x [..., N, C] over the states of an encoder [..., S, C], whose keys and values a cache computes once. */
@@ -325,11 +362,16 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     return { query: heads(globalQuery), key: heads(globalKey), value: heads(globalValue) };
   }
 
-  /** Queries, keys and values of all heads, [..., N, heads·d] each. */
-  #project(at: string, x: FloatTensor): FloatTensor[] {
-    const { names, qkv_layout } = this.recipe;
+  /** Queries, keys and values of all heads, [..., N, heads·d] each; the queries alone where the layer reads another's keys. */
+  #project(layer: number, at: string, x: FloatTensor): FloatTensor[] {
+    const { names, qkv_layout, layers } = this.recipe;
+    const { keys_of, values_are_keys } = layers[layer];
+    if (!names.qkv) {
+      if (keys_of !== undefined) return [this.linear(at + names.query, x)];
+      const [q, k] = [names.query, names.key].map((name) => this.linear(at + name, x));
+      return [q, k, values_are_keys ? k : this.linear(at + names.value, x)];
+    }
     const { heads: H, keyHeads: Hkv, headSize: d } = this.sizes;
-    if (!names.qkv) return [names.query, names.key, names.value].map((name) => this.linear(at + name, x));
     const joint = this.linear(at + names.qkv, x);
     if (qkv_layout === undefined || qkv_layout === "blocks") return split(joint, [H * d, Hkv * d, Hkv * d]);
     const lead = x.shape.slice(0, -1);
@@ -342,17 +384,12 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     return split(groups, [H / Hkv, 1, 1], -2).map((part) => reshape(part, [...lead, -1]));
   }
 
-  #normQueryKey(at: string, q: FloatTensor, k: FloatTensor): [FloatTensor, FloatTensor] {
-    const { names, norm, qk_norm } = this.recipe;
-    const [queryNorm, keyNorm] = [at + names.queryNorm, at + names.keyNorm];
-    if (qk_norm !== "heads") return [this.norm(queryNorm, q), this.norm(keyNorm, k)];
-    // Weights [heads, d] of each head's own.
-    const normalize = (name: string, x: FloatTensor) => {
-      const weight = this.weights.get(`${name}.weight`);
-      const plain = normalized(norm, x);
-      return multiply(plain, reshape(weight, [weight.shape[0], 1, weight.shape[1]]));
-    };
-    return [normalize(queryNorm, q), normalize(keyNorm, k)];
+  /** The norm of each head of x [..., heads, N, d], with weights that heads share, or [heads, d] of each head's own. */
+  #headNorm(name: string, x: FloatTensor): FloatTensor {
+    const { norm, qk_norm } = this.recipe;
+    if (qk_norm !== "heads") return this.norm(name, x);
+    const weight = this.weights.get(`${name}.weight`);
+    return multiply(normalized(norm, x), reshape(weight, [weight.shape[0], 1, weight.shape[1]]));
   }
 
   #recipeOf(layer: number, at: string, N: number, globals?: readonly number[]): AttentionRecipe {

@@ -22,7 +22,7 @@ import type { Compute } from "../compute/request.ts";
 import { type Kernel, plainKernel } from "../compute/row-source.ts";
 import { Problems } from "../formats/metadata.ts";
 import type { HeadStore } from "../head-store.ts";
-import type { LayerRecipe, ScoreRecipe } from "../recipe/recipe.ts";
+import type { LayerRecipe, ScoreRecipe, WindowMask } from "../recipe/recipe.ts";
 import type { LoadReport } from "../sentences/report.ts";
 import { bytesIn, type Checks, examine, isWhole, reportOf, sample } from "../sentences/report.ts";
 import { createStore } from "../store.ts";
@@ -86,6 +86,16 @@ export function storeFrom(input: StoreInput, options: ComputeOptions = {}): Head
   return createStore(source, reportOf(what, bag, blocks, about, problems, checks), computeFor(options));
 }
 
+/** What `heed/models` says of a layer's scores: terms with tensors are in `options` alone. */
+export interface ModelLayerRecipe {
+  readonly mask: Extract<LayerRecipe["mask"], string> | WindowMask;
+  readonly scale?: number;
+  readonly softcap?: number;
+  readonly alibi?: readonly number[];
+  readonly relative?: object;
+  readonly disentangled?: object;
+}
+
 /** The attention of a model on one text, as `model.attention(text)` of `heed/models` returns it. */
 export interface ModelInput {
   readonly tokens: readonly string[];
@@ -103,6 +113,8 @@ export interface ModelInput {
     readonly lse?: TensorLike;
     /** The options of the layer's attention call, as in `TextAttention.layers`. The default recipe is derived from them. */
     readonly options?: AttentionOptions;
+    /** The same as data, where `heed/models` has it: it takes precedence. */
+    readonly recipe?: ModelLayerRecipe;
   }[];
   /** How the scores are computed. Default: derived from the layers' `options`. */
   readonly recipe?: ScoreRecipe;
@@ -162,10 +174,19 @@ function recipeOf(layers: ModelInput["layers"]): ScoreRecipe {
   return { layerOverrides: Object.fromEntries(each.entries()) };
 }
 
+/** A recipe of `heed/models` as one of a store, without the terms that have tensors. */
+export const recipeOfModel = ({ mask, scale, softcap, alibi }: ModelLayerRecipe): LayerRecipe => ({
+  mask,
+  ...(scale !== undefined && { scale }),
+  ...(softcap !== undefined && { softcap }),
+  ...(alibi && { bias: { alibi } }),
+});
+
 function layerRecipe(
-  { query, q, key, k, options = {} }: ModelInput["layers"][number],
+  { query, q, key, k, options = {}, recipe }: ModelInput["layers"][number],
   n: number,
 ): LayerRecipe {
+  if (recipe && !recipe.relative && !recipe.disentangled) return recipeOfModel(recipe);
   checkKind("storeFromModel", `the options of layer ${n}`, "an object", options);
   checkKinds(`storeFromModel: the options of layer ${n}`, { scale: options.scale }, { "a number": "scale" });
   const { isCausal = false, queryOffset, scale, returnWeights: _, ...rest } = options;

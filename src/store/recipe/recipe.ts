@@ -26,6 +26,13 @@ export interface ScoreRecipe {
   readonly layerOverrides?: Readonly<Record<string, Omit<ScoreRecipe, "layerOverrides">>>;
 }
 
+/** A window of keys. */
+export interface WindowMask {
+  readonly window: number;
+  readonly causal: boolean;
+  readonly globals?: readonly number[];
+}
+
 /**
  * `window`: keys at most that many positions away, the query's position not counted (if a model's window of W counts it, use W − 1);
  * `globals`: positions that attend to all and are attended by all; `prefix`: all queries attend to the first `prefix` keys, and causally
@@ -35,7 +42,7 @@ export interface ScoreRecipe {
 export type RecipeMask =
   | "none"
   | "causal"
-  | { readonly window: number; readonly causal: boolean; readonly globals?: readonly number[] }
+  | WindowMask
   | { readonly prefix: number }
   | { readonly tensor: string; readonly polarity: "keep" | "drop" }
   | { readonly named: MaskJson };

@@ -3,7 +3,7 @@
     python make.py [FAMILY ...]        writes FAMILY/ beside this file
 
 Every parameter is drawn (norms and biases too), so that no part of a model can be left out unnoticed. Weights are float32 (bfloat16 in
-`qwen3` and `gemma3`, float16 in `phi3`) and computed with in float64. Each folder holds
+`qwen3`, `gemma3` and `gemma4`, float16 in `phi3`) and computed with in float64. Each folder holds
 
     config.json            as save_pretrained writes it; some in the spelling of transformers 4 (see OLD)
     model.safetensors      the weights
@@ -71,6 +71,14 @@ FAMILIES = {
                                              layer_types=["sliding_attention", "sliding_attention", "full_attention"],
                                              rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=100.0),
                                                                   full_attention=dict(rope_type="linear", rope_theta=1000.0, factor=8.0)))),
+    "gemma4": ("gemma4_text", DECODER | dict(num_hidden_layers=6, head_dim=4, global_head_dim=8, sliding_window=4, hidden_size_per_layer_input=6, vocab_size_per_layer_input=V,
+                                             num_kv_shared_layers=3, use_double_wide_mlp=True, final_logit_softcapping=3.0,
+                                             layer_types=["sliding_attention", "full_attention"] * 3,
+                                             rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=100.0),
+                                                                  full_attention=dict(rope_type="proportional", rope_theta=1000.0, partial_rotary_factor=0.5)))),
+    "gemma4-global": ("gemma4_text", DECODER | dict(num_hidden_layers=3, head_dim=4, global_head_dim=6, num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=4,
+                                                    hidden_size_per_layer_input=0, tie_word_embeddings=False,
+                                                    layer_types=["sliding_attention", "sliding_attention", "full_attention"])),
     "phi3": ("phi3", DECODER | dict(hidden_size=32, original_max_position_embeddings=6, tie_word_embeddings=False,
                                     rope_parameters=dict(rope_type="longrope", rope_theta=100.0, partial_rotary_factor=0.75,
                                                          original_max_position_embeddings=6,
@@ -170,7 +178,7 @@ GENERATED = {
     "beam": dict(num_beams=3, max_new_tokens=11),
     "penalized": dict(num_beams=4, max_new_tokens=9, length_penalty=2.0, early_stopping=True, no_repeat_ngram_size=2, min_new_tokens=4),
 }
-DTYPES = {"qwen3": torch.bfloat16, "gemma3": torch.bfloat16, "phi3": torch.float16}
+DTYPES = {"qwen3": torch.bfloat16, "gemma3": torch.bfloat16, "gemma4": torch.bfloat16, "phi3": torch.float16}
 # Configs rewritten as transformers 4 has them: rope_theta and rope_scaling in place of rope_parameters.
 OLD = {"llama2", "llama3", "mistral", "gemma3", "phi3"}
 
@@ -184,11 +192,16 @@ def draw(model, generator):
                 p.copy_(noise)
             elif p.dim() == 1:
                 norm = "norm" in name.lower() or ".ln_" in name
-                offset = type(model).__name__.startswith(("Gemma", "Nemotron"))  # these multiply by 1 + w
+                offset = type(model).__name__.startswith(("Gemma", "Nemotron")) and "Gemma4" not in type(model).__name__  # these multiply by 1 + w
                 base = 1.0 if norm and name.endswith("weight") and not offset else 0.0
                 p.copy_(base + 0.3 * noise)
             else:
                 p.copy_(noise * (0.7 if "embed" in name or "wte" in name or "wpe" in name or "bias" in name else 1.3 * p.shape[-1] ** -0.5))
+
+
+        for name, b in model.named_buffers():
+            if name.endswith("layer_scalar"):
+                b.copy_(1.0 + 0.3 * torch.randn(b.shape, generator=generator))
 
 
 def inputs(model, config, family):
@@ -314,6 +327,9 @@ def make(family):
         written.pop("tie_word_embeddings")
     if family in OLD:
         written = old_spelling(written)
+    if family == "gemma4-global":  # as published
+        full = written.pop("per_layer_config")["2"]
+        written |= dict(global_head_dim=full["head_dim"], num_global_key_value_heads=full["num_key_value_heads"])
     json.dump(written, open(path, "w"), indent=1, sort_keys=True)
     open(path, "a").write("\n")
     # What is recorded is what transformers makes of the folder as it is.

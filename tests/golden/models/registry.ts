@@ -13,6 +13,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   BertForMaskedLM: "bert", BartForConditionalGeneration: "bart", BloomForCausalLM: "bloom", CodeGenForCausalLM: "codegen",
   Cohere2ForCausalLM: "cohere2", CohereForCausalLM: "cohere", Exaone4ForCausalLM: "exaone4", FalconForCausalLM: "falcon",
   Gemma2ForCausalLM: "gemma2", Gemma3ForCausalLM: "gemma3_text", Gemma3ForConditionalGeneration: "gemma3", GemmaForCausalLM: "gemma",
+  Gemma4ForCausalLM: "gemma4_text", Gemma4ForConditionalGeneration: "gemma4",
   Glm4ForCausalLM: "glm4", GPT2LMHeadModel: "gpt2", GPTJForCausalLM: "gptj", GPTNeoForCausalLM: "gpt_neo",
   GPTNeoXForCausalLM: "gpt_neox", GraniteForCausalLM: "granite", HunYuanDenseV1ForCausalLM: "hunyuan_v1_dense",
   LlamaForCausalLM: "llama", M2M100ForConditionalGeneration: "m2m_100", MarianMTModel: "marian", MBartForConditionalGeneration: "mbart",

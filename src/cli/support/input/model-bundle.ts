@@ -13,6 +13,7 @@ import type { FileModel, ServedFile } from "../../../server/content.ts";
 import type { Segment } from "../../../store/block.ts";
 import type { BundleOptions } from "../../../store/formats/bundle.ts";
 import { writeBundle } from "../../../store/formats/bundle.ts";
+import { recipeOfModel } from "../../../store/layout/from.ts";
 import type { BlockInput, StoreInput } from "../../../store/layout/input.ts";
 import type { LayerRecipe } from "../../../store/recipe/recipe.ts";
 import type { ModelQuestion } from "../../../view/element.ts";
@@ -210,11 +211,9 @@ function recipeOf(
       mask: model.architecture === "decoder" ? "causal" : "none",
       ...(options?.scale !== undefined && { scale: options.scale }),
     };
-  const { mask, scale, softcap, relative, alibi, disentangled } = recipe;
+  const { relative, disentangled } = recipe;
   return {
-    mask,
-    ...(scale !== undefined && { scale }),
-    ...(softcap !== undefined && { softcap }),
+    ...recipeOfModel(recipe),
     ...(relative && {
       bias: {
         relative: `${name}.relative`,
@@ -222,7 +221,6 @@ function recipeOf(
         bidirectional: relative.bidirectional,
       },
     }),
-    ...(alibi && { bias: { alibi } }),
     ...(disentangled && {
       bias: {
         disentangled: {

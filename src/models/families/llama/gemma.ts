@@ -9,14 +9,16 @@ import type { Family } from "../family.ts";
 import type { Sizes } from "../recipe-family.ts";
 import { attentionBiases, decoderFamily, LLAMA_NAMES, number, positive, QK_NORMS } from "../recipe-family.ts";
 
-const NAMES = {
+/** Names of Gemma 2 and later. */
+export const GEMMA_NAMES = {
   ...LLAMA_NAMES,
   attentionOutputNorm: "post_attention_layernorm",
   feedForwardNorm: "pre_feedforward_layernorm",
   feedForwardOutputNorm: "post_feedforward_layernorm",
 };
 
-function read(fields: Fields, { hidden_size }: Sizes) {
+/** Fields of every version. */
+export function readGemma(fields: Fields, { hidden_size }: Sizes) {
   const attentionCap = positive(fields, "attn_logit_softcapping");
   const logitCap = positive(fields, "final_logit_softcapping");
   return {
@@ -37,7 +39,7 @@ export const gemma = decoderFamily({
   modelTypes: ["gemma"],
   names: LLAMA_NAMES,
   read(fields, sizes) {
-    const { query_scale, hidden_act, ...config } = read(fields, sizes);
+    const { query_scale, hidden_act, ...config } = readGemma(fields, sizes);
     // Its first files say gelu and mean the approximation by tanh.
     return { ...config, hidden_act: hidden_act === "gelu" ? "gelu_pytorch_tanh" : hidden_act };
   },
@@ -52,14 +54,14 @@ function sliding(fields: Fields, period: number) {
 /** The family. */
 export const gemma2 = decoderFamily({
   modelTypes: ["gemma2"],
-  names: NAMES,
-  read,
+  names: GEMMA_NAMES,
+  read: readGemma,
   layers: (fields) => sliding(fields, 2),
 });
 
 const text = decoderFamily({
   modelTypes: ["gemma3_text"],
-  names: { ...NAMES, ...QK_NORMS },
+  names: { ...GEMMA_NAMES, ...QK_NORMS },
   // Gemma 3 next to its image encoder, in two spellings.
   files: {
     renames: [
@@ -76,7 +78,7 @@ const text = decoderFamily({
     head_dim: 256,
     max_position_embeddings: 131_072,
   },
-  read,
+  read: readGemma,
   layers: (fields) => ({
     ...sliding(fields, 6),
     theta: 1e6,
@@ -84,15 +86,18 @@ const text = decoderFamily({
   }),
 });
 
-/** The family. `gemma3` is `gemma3_text` inside a file that also describes an image encoder. */
-export const gemma3: Family<DecoderConfig> = {
+/** `modelType` is the text part inside a file that also describes encoders of other inputs. */
+export const withParts = (text: Family<DecoderConfig>, modelType: string): Family<DecoderConfig> => ({
   ...text,
-  modelTypes: ["gemma3_text", "gemma3"],
-  read: (fields, modelType) =>
+  modelTypes: [...text.modelTypes, modelType],
+  read: (fields, type) =>
     text.read(
-      modelType === "gemma3"
+      type === modelType
         ? (fields.object("text_config") ?? fields.refuse("text_config", "is missing"))
         : fields,
-      "gemma3_text",
+      text.modelTypes[0],
     ),
-};
+});
+
+/** The family. */
+export const gemma3 = withParts(text, "gemma3");
