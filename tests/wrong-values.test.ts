@@ -6,6 +6,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as h from "heed";
+import * as cluster from "heed/cluster";
 import * as io from "heed/io";
 import * as models from "heed/models";
 import * as nn from "heed/nn";
@@ -38,6 +39,12 @@ const step = (gradient: h.Tensor) => {
   const parameter = h.ones([2]);
   new T.AdamW([parameter]).step(new Map([[parameter, gradient]]));
 };
+
+const metadata = { "heed.checkpoint": "1", step: "-1", "adamw.steps": "0" };
+const negative = io.writeSafetensors(
+  { losses: h.zeros([0], "float64"), heldOut: h.zeros([0, 2], "float64") },
+  { metadata },
+);
 
 type Row = [name: string, code: string, words: string, call: () => unknown];
 
@@ -268,6 +275,17 @@ const REFUSED: Row[] = [
   ["ids of languageModel", "ids", "languageModel: ids must be what specialIds returns, { eos_token_id: id }, got Object", () => T.languageModel("decoder", { vocabulary: 9, context: 4, layers: 1, heads: 1, width: 4, ids: { eos: 1 } })],
   ["a checkpoint of the step NaN", "step", "writeCheckpoint: progress: step must be an integer ≥ 0, got NaN", () => train.writeCheckpoint(new Map(), new train.SGD([]), { step: NaN, losses: [], heldOut: [] }, "")],
   ["renderLoss with pairs that are none", "heldOut", "renderLoss: heldOut must be a list of lists, got [1]", () => T.renderLoss({ losses: [1], heldOut: [1] })],
+  ["a chat token that is no text", "tokens.bos_token", "textModel: chat: tokens.bos_token must be a text, got 5", () => models.textModel(gpt.model, gpt.tokenizer, { chat: { template: "", tokens: { bos_token: 5 } } } as any)],
+  ["a message with a number", "content", "chatPrompt: content must be a text or a list of objects, got 5", () => models.chatPrompt(gpt, [{ role: "user", content: 5 } as any])],
+  ["a message without content", "content", "chatPrompt: content must be a text or a list of objects, got undefined", () => models.chatPrompt(gpt, [{ role: "user", contents: "a" } as any])],
+  ["isCausal of a layer of storeFromModel", "isCausal", 'storeFromModel: the options of layer 0: isCausal must be true, false, "upper-left" or "lower-right", got "true"', () => V.storeFromModel({ tokens: ["a"], layers: [{ query: x, key: x, options: { isCausal: "true" } }] })],
+  ["a Tokenizer with addPrefixSpace as a text", "addPrefixSpace", 'Tokenizer: addPrefixSpace must be true or false, got "no"', () => new models.Tokenizer({ ...gpt.tokenizer.spec, addPrefixSpace: "no" } as any)],
+  ["a Tokenizer with an unknown field", "option-name", 'Tokenizer: unknown option "prefixSpace"; expected one of addPrefixSpace, merges, added, kind, vocab, template', () => new models.Tokenizer({ ...gpt.tokenizer.spec, prefixSpace: true } as any)],
+  ["an added token with an unknown field", "option-name", 'Tokenizer: an added token: unknown option "text"', () => new models.Tokenizer({ ...gpt.tokenizer.spec, added: [{ id: 0, text: "a" }] } as any)],
+  ["a mask tensor of another length", "mask-shape", "shardSequence: attnMask must broadcast, right-aligned, to [..., 8, 8], as length says, got attnMask [4, 4] bool", () => cluster.shardSequence({ length: 8, ranks: 2, attnMask: h.tensor(new Uint8Array(16), [4, 4], "bool") })],
+  ["env of findModel as a text", "env", 'findModel: env must be an object, got "/tmp"', () => models.findModel("a/b", "/tmp" as any)],
+  ["HF_HOME as a number", "HF_HOME", "env: HF_HOME must be a text, got 5", () => models.findModel("a/b", { HF_HOME: 5 } as any)],
+  ["a checkpoint that says step −1", "checkpoint", 'readCheckpoint: step must be an integer ≥ 0, got "-1"', () => train.readCheckpoint(negative)],
 ];
 
 describe("refused with what to do", () => {

@@ -16,6 +16,7 @@ import {
   checkCount,
   checkInteger,
   checkMethods,
+  formatTensor,
   refuseGot,
   refuseValue,
   ShapeError,
@@ -219,6 +220,13 @@ export function shardSequence(options: ShardOptions): ShardPlan {
   if (cost !== "tiles" && cost !== "tokens")
     refuseValue("shardSequence", "cost", '"tiles" or "tokens"', cost);
   const members = maskMembers("shardSequence", attnMask);
+  for (const member of members)
+    if (member instanceof Tensor && member.shape.slice(-2).some((n) => n !== 1 && n !== length))
+      throw new ShapeError(
+        "mask-shape",
+        `shardSequence: attnMask must broadcast, right-aligned, to [..., ${length}, ${length}], as length says, got ${formatTensor("attnMask", member)}`,
+        { mask: member.shape, length },
+      );
   const masks = members.filter((member): member is BoolExpression => member instanceof BoolExpression);
   if (isCausal) masks.unshift(causal());
   const mask = masks.length > 0 ? masks[0].and(...masks.slice(1)) : undefined;

@@ -14,4 +14,6 @@ export function checkChat(what: string, chat: ChatFormat): void {
   checkKinds(`${what}: chat`, chat, { "a text": "template", "an object": "tokens" });
   checkKind(`${what}: chat`, "template", "a text", chat.template);
   checkKind(`${what}: chat`, "tokens", "an object", chat.tokens);
+  for (const [name, token] of Object.entries(chat.tokens))
+    checkKind(`${what}: chat`, `tokens.${name}`, "a text", token);
 }

@@ -1,6 +1,6 @@
 /** Chat templates: a conversation as the prompt that a model was trained on. The template is in the model's files. */
-import { checkArgument, checkCount, OptionError } from "../../core/errors.ts";
-import { checkKinds } from "../../core/option-names.ts";
+import { checkArgument, checkCount, OptionError, refuseValue } from "../../core/errors.ts";
+import { checkKinds, KINDS } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import { renderTemplate } from "./render.ts";
 import { type TemplateValue, templateValue } from "./values.ts";
@@ -44,6 +44,12 @@ export function chatPrompt(
   const isMessages =
     Array.isArray(messages) && messages.length > 0 && messages.every((one) => typeof one?.role === "string");
   checkArgument(isMessages, what, "a list of messages, each with a role and a content", messages);
+  // Some templates take a list of parts as content; a message with calls of tools may have none.
+  for (const { content, tool_calls } of messages as readonly Partial<ChatMessage>[])
+    if (
+      !(typeof content === "string" || KINDS["a list of objects"](content) || (content == null && tool_calls))
+    )
+      refuseValue(what, "content", "a text or a list of objects", content);
   const { chat, name } = model;
   if (chat === undefined)
     throw new OptionError(

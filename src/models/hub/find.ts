@@ -10,6 +10,7 @@ import {
   refuseGot,
   UnsupportedError,
 } from "../../core/errors.ts";
+import { checkKind } from "../../core/option-names.ts";
 import { builtin } from "../../io/filesystem/node.ts";
 import { readConfig } from "../families/read-config.ts";
 import { missingFiles, refuseContents } from "../files/contents.ts";
@@ -46,6 +47,7 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
   checkCount("findModel", arguments, 2);
   const { existsSync, statSync } = builtin<typeof import("node:fs")>("node:fs")!;
   const { basename, dirname, resolve } = builtin<typeof import("node:path")>("node:path")!;
+  checkKind("findModel", "env", "an object", env);
   if (typeof name !== "string" || name === "") refuseGot("model", "model must be a name or a folder", name);
   const shipped = SHIPPED.find((one) => one === name);
   if (shipped !== undefined) {

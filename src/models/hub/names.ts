@@ -6,6 +6,7 @@
  *                                   /blobs/ETAG                the file
  */
 import { refuseGot } from "../../core/errors.ts";
+import { checkKind } from "../../core/option-names.ts";
 import { builtin } from "../../io/filesystem/node.ts";
 
 /** Environment variables. */
@@ -48,6 +49,8 @@ export function hubCache(env: Environment = process.env): string {
   const { homedir } = builtin<typeof import("node:os")>("node:os")!;
   const home = () => env.HOME || env.USERPROFILE || homedir();
   const expand = (path: string) => (/^~(?=$|[\\/])/.test(path) ? join(home(), path.slice(1)) : path);
+  for (const name of ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HOME"])
+    if (env[name] !== undefined) checkKind("env", name, "a text", env[name]);
   const cache = env.HF_HUB_CACHE || env.HUGGINGFACE_HUB_CACHE;
   if (cache) return expand(cache);
   const root = env.HF_HOME || join(env.XDG_CACHE_HOME || join(home(), ".cache"), "huggingface");

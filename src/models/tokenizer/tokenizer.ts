@@ -16,7 +16,13 @@ import {
   refuseGot,
   refuseValue,
 } from "../../core/errors.ts";
-import { checkKind, checkNames } from "../../core/option-names.ts";
+import {
+  checkKind,
+  checkKinds,
+  checkNames,
+  type FieldKinds,
+  type ValueKind,
+} from "../../core/option-names.ts";
 import { type AddedToken, splitter, type TextPart } from "./added.ts";
 import { type BpeVocabulary, bpe } from "./bpe.ts";
 import { BYTE_CHARACTERS, bytesOfToken } from "./bytes.ts";
@@ -119,10 +125,7 @@ export class Tokenizer {
     if (!["bpe", "wordpiece", "pipeline"].includes(spec.kind))
       refuseValue("Tokenizer", "kind", '"bpe", "wordpiece" or "pipeline"', spec.kind);
     if (!isMap(spec.vocab)) refuseValue("Tokenizer", "vocab", "a Map of ids by token", spec.vocab);
-    checkKind("Tokenizer", "added", "a list of objects", spec.added);
-    if (spec.kind === "bpe") checkKind("Tokenizer", "merges", "a list of lists", spec.merges);
-    if (spec.template !== undefined)
-      checkKind("Tokenizer", "template.single", "a list", spec.template?.single);
+    checkFields(spec);
     this.spec = spec;
     this.#added = new Map(spec.added.map((token) => [token.id, token]));
     // Files of other libraries may have an empty token, or two tokens with one id; neither makes encoding or decoding ambiguous.
@@ -398,6 +401,37 @@ function normalizedTokens(spec: TokenizerSpec): AddedToken[] {
   return later
     .map((token) => ({ ...token, content: normalizer(new Aligned(token.content)).text }))
     .filter(({ content }) => content !== "");
+}
+
+/** The fields of each kind of specification, by what they must be. */
+const SPEC_FIELDS: Readonly<Record<TokenizerSpec["kind"], FieldKinds>> = {
+  bpe: { "true or false": "addPrefixSpace", "a list of lists": "merges" },
+  wordpiece: {
+    "true or false": "cleanup",
+    "a text": "unknown prefix",
+    "an integer ≥ 1": "maxCharacters",
+    "an object": "normalizer",
+  },
+  pipeline: { "an object": "pipeline" },
+};
+
+/** Throws unless the fields of `spec` are those of its kind, each of the right kind. */
+function checkFields(spec: TokenizerSpec): void {
+  const kinds = SPEC_FIELDS[spec.kind];
+  checkKinds("Tokenizer", spec, { ...kinds, "a list of objects": "added", "": "kind vocab template" });
+  for (const [kind, names] of Object.entries(kinds))
+    for (const name of names.split(" "))
+      checkKind("Tokenizer", name, kind as ValueKind, (spec as unknown as Record<string, unknown>)[name]);
+  for (const token of spec.added)
+    checkKinds("Tokenizer: an added token", token, {
+      "a text": "content",
+      "true or false": "special singleWord lstrip rstrip normalized",
+      "": "id",
+    });
+  if (spec.template === undefined) return;
+  checkKinds("Tokenizer: template", spec.template, { "a list of objects": "single pair" });
+  for (const name of ["single", "pair"] as const)
+    checkKind("Tokenizer", `template.${name}`, "a list of objects", spec.template[name]);
 }
 
 /** Throws unless the parts of `spec` are consistent. */

@@ -8,6 +8,7 @@ import {
   formatValue,
   OptionError,
   refuseGot,
+  refuseValue,
   UnsupportedError,
 } from "../../core/errors.ts";
 import { checkKind, checkKinds, checkNames } from "../../core/option-names.ts";
@@ -188,13 +189,16 @@ function layerRecipe(
 ): LayerRecipe {
   if (recipe && !recipe.relative && !recipe.disentangled) return recipeOfModel(recipe);
   checkKind("storeFromModel", `the options of layer ${n}`, "an object", options);
-  checkKinds(`storeFromModel: the options of layer ${n}`, { scale: options.scale }, { "a number": "scale" });
+  const what = `storeFromModel: the options of layer ${n}`;
+  checkKinds(what, { scale: options.scale }, { "a number": "scale" });
   const { isCausal = false, queryOffset, scale, returnWeights: _, ...rest } = options;
+  if (![false, true, "upper-left", "lower-right"].includes(isCausal))
+    refuseValue(what, "isCausal", 'true, false, "upper-left" or "lower-right"', isCausal);
   const other = Object.entries(rest).find(([, value]) => value !== undefined)?.[0];
   if (other !== undefined || (queryOffset !== undefined && typeof queryOffset !== "number"))
     throw new UnsupportedError(
       "recipe",
-      `storeFromModel: the options of layer ${n} hold ${other ?? "a list as queryOffset"}, which has no equivalent in a recipe; give { recipe } to describe how the scores are computed`,
+      `${what} hold ${other ?? "a list as queryOffset"}, which has no equivalent in a recipe; give { recipe } to describe how the scores are computed`,
       { layer: n, option: other ?? "queryOffset" },
     );
   const length = (t: TensorLike | undefined) => (t ? (asTensor("storeFromModel", t).shape.at(-2) ?? 0) : 0);
