@@ -15,7 +15,8 @@ import { jsonValue } from "./convert/parts.ts";
 import { readPipeline } from "./pipeline/index.ts";
 import { ConfigPart, shown } from "./pipeline/part.ts";
 import { readPostProcessor } from "./pipeline/post.ts";
-import { Tokenizer, type TokenizerSpec } from "./tokenizer.ts";
+import type { TokenizerSpec } from "./spec.ts";
+import { Tokenizer } from "./tokenizer.ts";
 
 /** Default of `maxBytes`. */
 const MAX_FILE = 64 * 2 ** 20;

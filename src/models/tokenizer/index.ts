@@ -3,13 +3,13 @@ export type { AddedToken } from "./added.ts";
 export type { BpeVocabulary } from "./bpe.ts";
 export { readTokenizer } from "./file.ts";
 export type { BertNormalizer } from "./normalize.ts";
+export type { TokenizerSpec } from "./spec.ts";
 export type { Slot, Template } from "./template.ts";
 export {
   type EncodeOptions,
   type Encoding,
   type TextStream,
   Tokenizer,
-  type TokenizerSpec,
 } from "./tokenizer.ts";
 export { type TrainTokenizerOptions, trainTokenizer } from "./train.ts";
 export type { WordPieceVocabulary } from "./wordpiece.ts";

@@ -16,46 +16,16 @@ import {
   refuseGot,
   refuseValue,
 } from "../../core/errors.ts";
-import {
-  checkKind,
-  checkKinds,
-  checkNames,
-  type FieldKinds,
-  type ValueKind,
-} from "../../core/option-names.ts";
+import { checkKind, checkNames } from "../../core/option-names.ts";
 import { type AddedToken, splitter, type TextPart } from "./added.ts";
-import { type BpeVocabulary, bpe } from "./bpe.ts";
+import { bpe } from "./bpe.ts";
 import { BYTE_CHARACTERS, bytesOfToken } from "./bytes.ts";
 import type { Cutter } from "./cutter.ts";
 import { Aligned } from "./pipeline/aligned.ts";
-import { cutPiece, type Pipeline, trimOffsets } from "./pipeline/index.ts";
-import { PLAIN, type Slot, type Template } from "./template.ts";
-import { joinPieces, type WordPieceVocabulary, wordPiece } from "./wordpiece.ts";
-
-/** The complete definition of a tokenizer. */
-export type TokenizerSpec = {
-  /** Tokens in addition to the learned vocabulary, special or not; their ids may be in the vocabulary too. */
-  readonly added: readonly AddedToken[];
-  /** The special tokens around texts; default none. */
-  readonly template?: Template;
-} & (
-  | (BpeVocabulary & {
-      readonly kind: "bpe";
-      /** Prepends a space to a text that begins without one. */
-      readonly addPrefixSpace: boolean;
-    })
-  | (WordPieceVocabulary & {
-      readonly kind: "wordpiece";
-      /** Decoding removes the spaces before English punctuation. */
-      readonly cleanup: boolean;
-    })
-  | {
-      /** Any other `tokenizer.json`, as its steps. */
-      readonly kind: "pipeline";
-      readonly vocab: ReadonlyMap<string, number>;
-      readonly pipeline: Pipeline;
-    }
-);
+import { cutPiece, trimOffsets } from "./pipeline/index.ts";
+import { checkFields, type TokenizerSpec } from "./spec.ts";
+import { PLAIN, type Slot } from "./template.ts";
+import { joinPieces, wordPiece } from "./wordpiece.ts";
 
 /** Ids are below this. */
 export const MAX_VOCABULARY = 1 << 22;
@@ -401,37 +371,6 @@ function normalizedTokens(spec: TokenizerSpec): AddedToken[] {
   return later
     .map((token) => ({ ...token, content: normalizer(new Aligned(token.content)).text }))
     .filter(({ content }) => content !== "");
-}
-
-/** The fields of each kind of specification, by what they must be. */
-const SPEC_FIELDS: Readonly<Record<TokenizerSpec["kind"], FieldKinds>> = {
-  bpe: { "true or false": "addPrefixSpace", "a list of lists": "merges" },
-  wordpiece: {
-    "true or false": "cleanup",
-    "a text": "unknown prefix",
-    "an integer ≥ 1": "maxCharacters",
-    "an object": "normalizer",
-  },
-  pipeline: { "an object": "pipeline" },
-};
-
-/** Throws unless the fields of `spec` are those of its kind, each of the right kind. */
-function checkFields(spec: TokenizerSpec): void {
-  const kinds = SPEC_FIELDS[spec.kind];
-  checkKinds("Tokenizer", spec, { ...kinds, "a list of objects": "added", "": "kind vocab template" });
-  for (const [kind, names] of Object.entries(kinds))
-    for (const name of names.split(" "))
-      checkKind("Tokenizer", name, kind as ValueKind, (spec as unknown as Record<string, unknown>)[name]);
-  for (const token of spec.added)
-    checkKinds("Tokenizer: an added token", token, {
-      "a text": "content",
-      "true or false": "special singleWord lstrip rstrip normalized",
-      "": "id",
-    });
-  if (spec.template === undefined) return;
-  checkKinds("Tokenizer: template", spec.template, { "a list of objects": "single pair" });
-  for (const name of ["single", "pair"] as const)
-    checkKind("Tokenizer", `template.${name}`, "a list of objects", spec.template[name]);
 }
 
 /** Throws unless the parts of `spec` are consistent. */
