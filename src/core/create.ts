@@ -81,7 +81,7 @@ export function arange(first: number, second?: number | ArangeOptions, third?: A
   const [start, end] = typeof second === "number" ? [first, second] : [0, first];
   if (typeof third === "number")
     throw new OptionError("options", `arange: the step is an option: { step: ${third} }`, { got: third });
-  const options = (typeof second === "number" ? third : second) ?? {};
+  const { 0: options = {} } = [typeof second === "number" ? third : second];
   checkOptionNames("arange", options, ["step", "dtype"]);
   const { step = 1, dtype = "float32" } = options;
   for (const [name, x] of Object.entries({ start, end, step }))

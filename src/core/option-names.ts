@@ -7,7 +7,8 @@ const isText = (x: unknown) => typeof x === "string";
 const isObject = (x: unknown) => Object.prototype.toString.call(x) === "[object Object]";
 const isFrom = (low: number) => (x: unknown) => Number.isSafeInteger(x) && (x as number) >= low;
 const listOf = (passes: (x: unknown) => boolean) => (x: unknown) =>
-  isList(x) && Array.prototype.every.call(x, passes);
+  // A hole of an array is undefined here; every() would skip it.
+  isList(x) && Array.from(x as unknown[]).every(passes);
 
 const namesOf = (names: string): string[] => names.split(" ");
 
@@ -25,6 +26,7 @@ export const KINDS = {
   "a list of texts": listOf(isText),
   "a list of integers ≥ 0": listOf(isFrom(0)),
   "a list of numbers": listOf(Number.isFinite),
+  "a list of numbers or NaN": listOf((x) => typeof x === "number"),
   "a tensor or a list": (x: unknown) => isObject(x) || isList(x),
   "a list of objects": listOf(isObject),
   "a list of lists": listOf(isList),

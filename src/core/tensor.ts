@@ -117,7 +117,10 @@ export class Tensor<D extends DType = DType> {
     this.offset = offset;
     const { length } = data as Float32Array;
     // A tensor of another device has no array, and brings its strides.
-    if (!isWithin(length, shape, this.strides, offset) && (length > 0 || strides === undefined)) {
+    if (
+      !isWithin(length, shape, this.strides, offset) &&
+      (length > 0 || strides === undefined || new.target === Tensor)
+    ) {
       checkShape("new Tensor", shape);
       checkExtent("new Tensor", this, length);
     }
@@ -217,7 +220,7 @@ export class Tensor<D extends DType = DType> {
 
   /** @internal See `viewOf`. */
   [VIEW](shape: readonly number[], strides?: readonly number[], offset?: number): Tensor<D> {
-    return new Tensor(this.data, shape, this.dtype, strides, offset);
+    return new Tensor(attached(this).data, shape, this.dtype, strides, offset);
   }
 
   /** @internal A row-major copy, not recorded. */
@@ -331,7 +334,7 @@ export class Tensor<D extends DType = DType> {
 }
 
 /** Fields of an object that is read as a tensor. */
-const FIELDS = [
+export const FIELDS = [
   "data",
   "shape",
   "dims",
@@ -406,7 +409,11 @@ export function asTensor(what: string, value: TensorLike | Tensor, like?: Tensor
     object.stride ??
     (object.fortranOrder ? rowMajor([...lengths].reverse()).reverse() : undefined);
   const offset = object.offset ?? 0;
-  const place = { shape: lengths, strides: strides ? Array.from(strides) : rowMajor(lengths), offset };
+  const place = {
+    shape: lengths,
+    strides: strides === undefined ? rowMajor(lengths) : Array.from(strides),
+    offset,
+  };
   checkExtent(what, place, data.length);
   const view = new Tensor(data, lengths, dtype, place.strides, offset);
   const isPart = object.strides ?? object.stride ?? object.offset;
@@ -479,7 +486,7 @@ function attached<T extends Tensor>(t: T, what = "Tensor"): T {
 
 function checkExtent(what: string, t: Pick<Tensor, "shape" | "strides" | "offset">, length: number): void {
   if (!Array.isArray(t.strides)) refuseValue(what, "strides", "a list of integers", t.strides);
-  if (t.strides.length !== t.shape.length || t.strides.some((s) => !Number.isSafeInteger(s)))
+  if (t.strides.length !== t.shape.length || !Array.from(t.strides).every(Number.isSafeInteger))
     throw new ShapeError(
       "strides",
       `${what}: strides ${formatValue(t.strides)} must be one integer for each axis of [${t.shape.join(", ")}]`,

@@ -7,7 +7,8 @@
 import type { ArrayClass, DType, DTypeRow, TypedData } from "../core/dtype.ts";
 import { arrayName, checkArray, DTYPES, dtypeOf, isDType } from "../core/dtype.ts";
 import { DTypeError, formatValue, isMap } from "../core/errors.ts";
-import { asTensor, Tensor, type TensorLike, type TensorObject } from "../core/tensor.ts";
+import { checkNames } from "../core/option-names.ts";
+import { asTensor, FIELDS, Tensor, type TensorLike, type TensorObject } from "../core/tensor.ts";
 
 /** Integers of other widths and 8-bit floats that heed reads as raw bytes, under their safetensors name. */
 const FILE_ONLY = {
@@ -124,6 +125,7 @@ export function toBytes(what: string, value: TensorLike): Dense {
   const isBytes = ArrayBuffer.isView((value as TensorObject | undefined | null)?.data);
   const checked = value instanceof Tensor || !isBytes ? asTensor(what, value) : undefined;
   const like: TensorObject = checked ?? (value as TensorObject);
+  if (Object.getPrototypeOf(like) === Object.prototype) checkNames(`${what}: a tensor`, like, FIELDS);
   const data = like.data as FileData;
   const dtype = checked?.dtype ?? nameOf(what, like);
   const { bytes: width, array } = ELEMENTS[dtype];
@@ -135,7 +137,13 @@ export function toBytes(what: string, value: TensorLike): Dense {
       `${what}: dtype ${dtype} is stored in ${array.name}, got ${formatValue(data)}`,
       { dtype, got: name },
     );
-  const raw = new BITS[width](data.buffer as ArrayBuffer, data.byteOffset, data.length) as TypedData;
+  // The buffer of an empty array can be one that was transferred: the check of the shape says so.
+  const buffer = data.length === 0 ? new ArrayBuffer(0) : (data.buffer as ArrayBuffer);
+  const raw = new BITS[width](
+    buffer,
+    buffer.byteLength === 0 ? 0 : data.byteOffset,
+    data.length,
+  ) as TypedData;
   const { shape = like.dims, strides = like.stride, offset } = like;
   const view = asTensor(what, { data: raw, shape, strides, offset, dtype: BITS_DTYPE[width] });
   const dense = view.dense();

@@ -4,7 +4,7 @@
  * give the same bytes on every engine (compress.ts). Written only; no filter, no interlace.
  */
 
-import { checkCount, checkMethods, formatValue, isList, OptionError } from "../core/errors.ts";
+import { checkCount, checkMethods, formatValue, isList, OptionError, refuseValue } from "../core/errors.ts";
 import { checkKind, checkNames } from "../core/option-names.ts";
 import { deflater } from "./archive/compress.ts";
 import { crc32 } from "./archive/deflate.ts";
@@ -75,7 +75,8 @@ export function writePng(width: number, height: number, options: PngOptions = {}
   let [a, b] = [1, 0];
   const writer: PngWriter = {
     row(pixels) {
-      checkKind("PngWriter.row", "pixels", "a list", pixels);
+      if ((pixels as Partial<Uint8Array> | undefined)?.BYTES_PER_ELEMENT !== 1)
+        refuseValue("PngWriter.row", "pixels", "a Uint8Array", pixels);
       if (pixels.length !== bytesPerRow || rows === height)
         throw new OptionError(
           "row",

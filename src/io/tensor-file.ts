@@ -71,7 +71,8 @@ export function tensorFile<T extends TensorInfo>(
       checkInto(what, options.into, info, count * row);
       return load(name, info, [0, count], options.into);
     }
-    const [from, to]: readonly number[] = Array.isArray(options.rows) ? options.rows : [];
+    const [from, to]: readonly number[] =
+      Array.isArray(options.rows) && options.rows.length === 2 ? options.rows : [];
     const isRange = Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= count;
     if (!(shape.length > 0 && isRange))
       throw new OptionError(

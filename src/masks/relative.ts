@@ -1,5 +1,6 @@
 /** T5's relative position bias: a learned number for each bucket of distances and each head. Raffel et al. 2020, section 2.1. */
-import { checkCount, checkInteger, refuseGot, ShapeError } from "../core/errors.ts";
+import { isFloat } from "../core/dtype.ts";
+import { checkCount, checkInteger, DTypeError, formatTensor, refuseGot, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
@@ -29,6 +30,11 @@ export function relativeBias(values: TensorLike, options: RelativeBiasOptions = 
   const { numBuckets = source.shape[0], maxDistance = 128, bidirectional = true } = options;
   checkInteger("relativeBias", "numBuckets", numBuckets, 0);
   checkInteger("relativeBias", "maxDistance", maxDistance, 0, 2 ** 24);
+  if (!isFloat(source.dtype))
+    throw new DTypeError(
+      "dtype",
+      `relativeBias: the table must be floats, got ${formatTensor("table", source)}`,
+    );
   if (source.shape.length !== 2 || source.shape[0] !== numBuckets)
     throw new ShapeError(
       "table",

@@ -12,7 +12,7 @@ import {
   refuseValue,
   UnsupportedError,
 } from "../core/errors.ts";
-import { checkKinds, checkNames } from "../core/option-names.ts";
+import { checkKinds, checkNames, KINDS } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { concat, type FloatTensor, slice } from "../nn/index.ts";
 import { tokenIds } from "../nn/ops/lookup.ts";
@@ -97,8 +97,9 @@ export interface TextModel<M extends TransformerModel = TransformerModel> extend
 
 /** Throws an OptionError unless `model` is a model with its tokenizer; unless `pairs`, also for an encoder–decoder. */
 export function checkTextModel(what: string, model: TextModel, { pairs = false } = {}): void {
-  if (typeof (model as Partial<TextModel> | undefined)?.tokenize !== "function")
-    refuseValue(what, "model", "what readModel returns", model);
+  const { tokenize, attentionOf, tokenizer, model: network } = (model ?? {}) as Partial<TextModel>;
+  const parts = [tokenize, attentionOf, tokenizer?.encode, network?.hidden];
+  if (!parts.every(KINDS["a function"])) refuseValue(what, "model", "what readModel returns", model);
   if (!pairs) checkOnePart(what, model);
 }
 
@@ -175,7 +176,7 @@ export function textModel<M extends TransformerModel>(
     checkNames("attentionOf", options, ["onAttention", "onFeedForward", "onHidden", "globals"]);
     const { onAttention, onFeedForward, onHidden, globals } = options;
     const list = tokenIds("attentionOf", ids);
-    const types = typeIds && tokenIds("attentionOf: typeIds", typeIds);
+    const types = typeIds === undefined ? undefined : tokenIds("attentionOf: typeIds", typeIds);
     if (types && types.length !== list.length)
       throw new OptionError(
         "typeIds",
@@ -330,7 +331,7 @@ export function materializeWeights(textAttention: TextAttention): {
 } {
   checkCount("materializeWeights", arguments, 1);
   checkArgument(
-    Array.isArray((textAttention as Partial<TextAttention> | undefined)?.layers),
+    [textAttention?.layers, textAttention?.texts, textAttention?.tokens].every(KINDS["a list"]),
     "materializeWeights",
     "what model.attention(text) returns",
     textAttention,

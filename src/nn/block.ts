@@ -71,7 +71,12 @@ abstract class Block extends Module {
   ) {
     super();
     checkOptionNames(what, options, [...BLOCK_OPTIONS, "dtype", "seed", ...names]);
-    const { feedForward = 4 * embedDim, activation = "gelu", normFirst = false, dropoutP = 0 } = options;
+    const {
+      feedForward = 4 * Number(embedDim),
+      activation = "gelu",
+      normFirst = false,
+      dropoutP = 0,
+    } = options;
     const { dtype, bias } = options;
     checkSizes(what, { embedDim, numHeads, feedForward });
     checkActivation(what, activation);

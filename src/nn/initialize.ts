@@ -97,6 +97,7 @@ export function fill<T extends Tensor>(t: T, value: number): T {
   checkCount("fill", arguments, 2);
   checkArgument(typeof value === "number", "fill", "a number as value", value);
   checkFillable("fill", t);
+  if (t.dtype === "int64") refuseValue("fill", "dtype", "other than int64", t.dtype);
   (t.data as Float32Array).fill(value, t.offset, t.offset + t.size);
   markChanged(t);
   return t;

@@ -55,7 +55,7 @@ export function backward(
   checkCount("backward", arguments, 6);
   checkInputs("backward", q, k, v, sizes, options, [...OPTIONS, "slope"]);
   const { Nq, Nk, dk, dv } = sizes;
-  if (dOutput?.length !== Nq * dv)
+  if (!ArrayBuffer.isView(dOutput) || dOutput.length !== Nq * dv)
     throw new ShapeError(
       "sizes",
       `backward: dOutput must hold Nq × dv = ${Nq * dv} numbers, got ${formatValue(dOutput)}`,

@@ -125,6 +125,7 @@ export function checkInputs(
     throw new ShapeError("sizes", `${what}: sizes must be { Nq, Nk, dk, dv }, got ${formatValue(sizes)}`, {
       got: sizes,
     });
+  checkNames(`${what}: sizes`, sizes, ["Nq", "Nk", "dk", "dv"]);
   const { Nq, Nk, dk, dv } = sizes;
   for (const [name, n] of Object.entries({ Nq, Nk, dk, dv }))
     if (!(Number.isSafeInteger(n) && n >= 0))
@@ -139,6 +140,12 @@ export function checkInputs(
         `a function of positions, ${name === "score" ? "(s, i, j) => s" : "(i, j) => j <= i"}`,
         options[name],
       );
+  // A function without return, or an async one, would mask all keys or none.
+  const [isAllowed, score] = Nq * Nk > 0 ? [options.allowed?.(0, 0), options.score?.(0, 0, 0)] : [];
+  if (options.allowed && Nq * Nk > 0 && typeof isAllowed !== "boolean")
+    refuseValue(what, "allowed", "a function that returns true or false", isAllowed);
+  if (options.score && Nq * Nk > 0 && typeof score !== "number")
+    refuseValue(what, "score", "a function that returns a number", score);
   if (options.scale !== undefined && !Number.isFinite(options.scale))
     refuseValue(what, "scale", "a number", options.scale);
   const want = [

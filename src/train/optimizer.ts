@@ -16,7 +16,7 @@ import {
   refuseValue,
   ShapeError,
 } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
+import { checkKind, checkOptionNames } from "../core/option-names.ts";
 import { markChanged } from "../core/recording/changes.ts";
 import { kindOf } from "../core/recording/kinds.ts";
 import { denseOf, Tensor } from "../core/tensor.ts";
@@ -82,7 +82,10 @@ export abstract class Optimizer {
       visited.add(parameter);
       checkParameter(`${what}:`, name, parameter);
       const isDecayed =
-        decays === "all" || (decays === "matrices" ? parameter.shape.length >= 2 : decays(name, parameter));
+        decays === "all" ||
+        (decays === "matrices"
+          ? parameter.shape.length >= 2
+          : checkKind(what, "the result of decays", "true or false", decays(name, parameter)));
       this.#groups.set(name, {
         parameter,
         decays: isDecayed,
@@ -257,7 +260,7 @@ function named(
   const entries = isMap(parameters)
     ? [...(parameters as ReadonlyMap<string, Tensor>)]
     : Array.isArray(parameters)
-      ? parameters.map((tensor, n): [string, unknown] =>
+      ? Array.from(parameters, (tensor, n): [string, unknown] =>
           Array.isArray(tensor) && tensor.length === 2 ? (tensor as [string, unknown]) : [String(n), tensor],
         )
       : undefined;
@@ -280,7 +283,11 @@ function named(
 /** Throws unless there are gradients by tensor: parameters by name would be no gradients, silently. */
 export function checkGradients(what: string, gradients: Gradients): void {
   const isEmpty = gradients instanceof Map && gradients.size === 0;
-  if (!isEmpty && gradients instanceof Map && typeof gradients.keys().next().value !== "string") return;
+  if (!isEmpty && gradients instanceof Map && typeof gradients.keys().next().value !== "string") {
+    for (const gradient of gradients.values())
+      if (!(gradient instanceof Tensor)) refuseValue(what, "a gradient", "a tensor", gradient);
+    return;
+  }
   throw new OptionError(
     "gradients",
     isEmpty

@@ -12,7 +12,7 @@ import {
   ShapeError,
 } from "../core/errors.ts";
 import { isNested, type NestedNumbers } from "../core/nested.ts";
-import { checkKinds, type FieldKinds } from "../core/option-names.ts";
+import { checkKinds, checkNames, type FieldKinds } from "../core/option-names.ts";
 import { asTensor, reshaped, type Tensor, type TensorLike } from "../core/tensor.ts";
 import type { HeadStore } from "../store/head-store.ts";
 import { storeFrom } from "../store/layout/from.ts";
@@ -153,12 +153,18 @@ function checkTokens(what: string, name: string, tokens: unknown, count: number,
     );
 }
 
+const PARTS = ["query", "key", "value", "weights", "output", "lse", "options", "recipe"];
+
 /** The tensors of the source, with an axis of heads. */
 function layerOf(
   what: string,
   source: PictureSource,
 ): { readonly weights: Tensor } | { readonly query: Tensor; readonly key: Tensor } {
   const parts = source as Partial<Record<"weights" | "query" | "key" | "output", Values>> | null | undefined;
+  // Not a tensor-like object, which is the weights; the fields are also those of a result and of a model's layer.
+  const isParts = parts?.query !== undefined || parts?.weights !== undefined;
+  if (isParts && Object.getPrototypeOf(parts) === Object.prototype)
+    checkNames(`${what}: the source`, parts, PARTS);
   if (parts?.query !== undefined && parts.key !== undefined)
     return { query: heads(what, "query", parts.query), key: heads(what, "key", parts.key) };
   if (parts?.output !== undefined && parts.weights === undefined)

@@ -86,6 +86,13 @@ export class ShardPlan {
       checkKind("ShardPlan", "ranges", "a list of lists", list);
       for (const range of list) checkKind("ShardPlan", "a range", "a list of integers ≥ 0", range);
     }
+    let next = 0;
+    for (const [from, to] of ranges.flat().toSorted(([a], [b]) => a - b))
+      next = from === next && to >= from ? to : NaN;
+    if (next !== length)
+      refuseValue("ShardPlan", "ranges", `[from, to) that hold each of ${length} positions once`, ranges);
+    if (costs.length !== ranges.length)
+      refuseValue("ShardPlan", "costs", `one number for each of ${ranges.length} ranks`, costs);
     this.length = length;
     this.ranks = ranges.length;
     this.kind = kind;

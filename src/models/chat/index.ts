@@ -42,7 +42,9 @@ export function chatPrompt(
   checkTextModel(what, model);
   checkKinds(what, options, { "": "addGenerationPrompt", "an object": "variables" });
   const isMessages =
-    Array.isArray(messages) && messages.length > 0 && messages.every((one) => typeof one?.role === "string");
+    KINDS["a list of objects"](messages) &&
+    messages.length > 0 &&
+    messages.every((one) => typeof one?.role === "string");
   checkArgument(isMessages, what, "a list of messages, each with a role and a content", messages);
   // Some templates take a list of parts as content; a message with calls of tools may have none.
   for (const { content, tool_calls } of messages as readonly Partial<ChatMessage>[])

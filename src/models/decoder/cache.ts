@@ -10,8 +10,10 @@ import {
   checkCount,
   checkInteger,
   checkMethods,
+  formatTensor,
   isList,
   OptionError,
+  ShapeError,
   UnsupportedError,
 } from "../../core/errors.ts";
 import { checkKind, checkKinds } from "../../core/option-names.ts";
@@ -84,9 +86,17 @@ export class KeyValueCache {
    */
   append(layer: number, key: Tensor, value: Tensor): readonly [key: FloatTensor, value: FloatTensor] {
     checkTensors("append", layer, key, value);
-    const n = key.shape[1];
     if (!(layer < this.#keys.length))
       checkInteger("KeyValueCache.append", "layer", layer, 0, this.#keys.length - 1);
+    const n = key.shape[1];
+    const { heads, d, dtype } = this.#size;
+    for (const t of [key, value])
+      if (t.shape[0] !== heads || t.shape[1] !== n || t.shape[2] !== d || t.dtype !== dtype)
+        throw new ShapeError(
+          "cache",
+          `KeyValueCache.append: keys and values must be [${heads}, ${n}, ${d}] ${dtype}, got ${formatTensor(t === key ? "key" : "value", t)}`,
+          { got: t.shape },
+        );
     if (isRecording())
       throw new UnsupportedError(
         "derivative",

@@ -31,6 +31,7 @@ export interface ModelFiles {
 /** The files of a folder. `within` is the folder that must contain the targets of links. */
 export async function filesOfFolder(what: string, directory: string, within?: string): Promise<ModelFiles> {
   checkKind(what, "directory", "a text", directory);
+  if (within !== undefined) checkKind(what, "within", "a text", within);
   const fs = fileSystem(what);
   const { join } = builtin<typeof import("node:path")>("node:path")!;
   const stat = await fs.stat(directory).catch(() => undefined);

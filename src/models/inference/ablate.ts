@@ -7,6 +7,7 @@ import { tidy } from "../../api/tidy.ts";
 import { checkArgument, checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { cosine } from "../../core/numbers.ts";
 import { checkKind, checkOptionNames } from "../../core/option-names.ts";
+import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import type { AttentionChange, ForwardOptions, LayerAttention } from "../transformer/attend.ts";
@@ -121,7 +122,7 @@ export function withoutHead(
 ): AttentionChange {
   checkCount("withoutHead", arguments, 4);
   checkArgument(
-    (layerAttention as Partial<LayerAttention> | undefined)?.output !== undefined,
+    layerAttention?.output instanceof Tensor,
     "withoutHead",
     "the attention of a layer, as onAttention receives it",
     layerAttention,

@@ -9,12 +9,11 @@ import {
   checkArgument,
   checkCount,
   formatValue,
-  isList,
   OptionError,
   refuseValue,
   UnsupportedError,
 } from "../../core/errors.ts";
-import { checkKind, checkOptionNames } from "../../core/option-names.ts";
+import { checkKind, checkOptionNames, KINDS } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
@@ -158,7 +157,10 @@ export function tokenShares(
 ): Float64Array {
   checkCount("tokenShares", arguments, 2);
   checkOptionNames("tokenShares", options, ["temperature", "topK", "topP", "minP"]);
-  const isRow = logits instanceof Tensor ? logits.shape.length === 1 : isList(logits) && logits.length > 0;
+  const isRow =
+    logits instanceof Tensor
+      ? logits.shape.length === 1
+      : KINDS["a list of numbers or NaN"](logits) && (logits as Float64Array).length > 0;
   checkArgument(isRow, "tokenShares", "the logits [V], a Float64Array or a tensor", logits);
   checkShares("tokenShares", options);
   return sharesOf(

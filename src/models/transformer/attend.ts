@@ -234,7 +234,7 @@ export function attend(
 export function layerWeights(layer: LayerAttention): Tensor {
   checkCount("layerWeights", arguments, 1);
   checkArgument(
-    typeof layer === "object" && layer !== null,
+    [layer?.query, layer?.key, layer?.lse].every((t) => t instanceof Tensor),
     "layerWeights",
     "the attention of a layer, as model.attention(text).layers has it",
     layer,

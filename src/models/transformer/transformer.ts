@@ -13,7 +13,15 @@
 // long: one class, whose methods are the parts of a layer in the order in which they run.
 import { keepTensor } from "../../core/arena.ts";
 import { placed } from "../../core/device/device.ts";
-import { checkMethods, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
+import { isFloat } from "../../core/dtype.ts";
+import {
+  checkMethods,
+  formatTensor,
+  OptionError,
+  refuseValue,
+  ShapeError,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { type Resumable, runSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
@@ -178,6 +186,12 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   /** Logits of states [..., C]. Throws an UnsupportedError where the model has no head. */
   logits(hidden: FloatTensor): FloatTensor {
     if (!(hidden instanceof Tensor)) refuseValue(this.label, "hidden", "states, what hidden returns", hidden);
+    if (hidden.shape.at(-1) !== this.sizes.width || !isFloat(hidden.dtype))
+      throw new ShapeError(
+        "hidden",
+        `${this.label}: hidden must be states [..., ${this.sizes.width}], got ${formatTensor("hidden", hidden)}`,
+        { got: hidden.shape },
+      );
     const { head, headMap, headNorm, headBias, embedding } = this.recipe.names;
     if (!this.hasHead)
       throw new UnsupportedError(

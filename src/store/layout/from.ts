@@ -4,6 +4,7 @@
  */
 import {
   checkCount,
+  checkInteger,
   FormatError,
   formatValue,
   OptionError,
@@ -191,6 +192,8 @@ function layerRecipe(
   checkKind("storeFromModel", `the options of layer ${n}`, "an object", options);
   const what = `storeFromModel: the options of layer ${n}`;
   checkKinds(what, { scale: options.scale }, { "a number": "scale" });
+  if (typeof options.queryOffset === "number")
+    checkInteger(what, "queryOffset", options.queryOffset, -(2 ** 30), 2 ** 30);
   const { isCausal = false, queryOffset, scale, returnWeights: _, ...rest } = options;
   if (![false, true, "upper-left", "lower-right"].includes(isCausal))
     refuseValue(what, "isCausal", 'true, false, "upper-left" or "lower-right"', isCausal);

@@ -12,7 +12,7 @@
  * linear in Nq + Nk, and no matrix is stored.
  */
 
-import { checkCount } from "../../core/errors.ts";
+import { checkCount, checkInteger } from "../../core/errors.ts";
 import { checkKind } from "../../core/option-names.ts";
 import type { Block, HeadRef } from "../block.ts";
 import { checkObject, checkPosition, checkRequest, checkStore } from "../check.ts";
@@ -195,6 +195,8 @@ export async function contrastOf(
   checkStore("contrastOf", store);
   checkObject("contrastOf", "a head, { block, layer, head }", ref);
   checkRequest("contrastOf", options, ["query", "maxCells"]);
+  const { maxCells } = options;
+  if (maxCells !== undefined) checkInteger("contrastOf", "maxCells", maxCells, 1);
   const block = store.blocks[checkKind("contrastOf", "block", "an integer ≥ 0", ref.block)];
   if (block) {
     checkPosition("contrastOf", "query", query, block.Nq);

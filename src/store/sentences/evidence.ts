@@ -4,7 +4,7 @@
  * `measures/contrast.ts`.
  */
 
-import { checkCount } from "../../core/errors.ts";
+import { checkArgument, checkCount, isList } from "../../core/errors.ts";
 import { checkKind } from "../../core/option-names.ts";
 import type { Block } from "../block.ts";
 import { checkObject } from "../check.ts";
@@ -34,8 +34,9 @@ export function evidenceOf(
   name: string,
   beyond?: HeadOverTexts,
 ): (string | Num)[] {
-  checkObject("evidenceOf", "a block", block);
-  checkObject("evidenceOf", "a link with its contrast, as tellingLink returns it", link);
+  checkArgument(isList(block?.queryTokens), "evidenceOf", "a block, store.blocks[0]", block);
+  const isLink = typeof link?.verdict === "string" || typeof link?.weight === "number";
+  checkArgument(isLink, "evidenceOf", "a link with its contrast, as tellingLink returns it", link);
   if (beyond !== undefined)
     checkObject("evidenceOf", "a head over texts, as headsOverTexts returns it", beyond);
   const here = baselineOf(block, link, name);

@@ -10,6 +10,7 @@
  * All n-grams up to the order are nodes of one trie. A node is identified by its parent and a token, in one hash table.
  */
 import { checkArgument, checkCount, checkInteger } from "../../core/errors.ts";
+import { checkKind } from "../../core/option-names.ts";
 import { mix } from "../../core/random/random.ts";
 import { checkIds } from "../../nn/ops/lookup.ts";
 import type { Span } from "./data.ts";
@@ -118,7 +119,7 @@ export class Ngram {
     sequences.forEach((ids, sequence) => {
       const logs = this.logProbabilities(ids);
       for (let i = 0; i < logs.length; i++)
-        if (counts(sequence, i)) {
+        if (checkKind("Ngram.loss", "the result of the function", "true or false", counts(sequence, i))) {
           sum -= logs[i];
           n++;
         }

@@ -107,7 +107,8 @@ function checkProgress(progress: Progress): void {
   const isNumber = (x: unknown) => typeof x === "number";
   const { step, losses, heldOut } = progress;
   checkKind(what, "step", "an integer ≥ 0", step);
-  if (!losses?.every(isNumber)) refuseValue(what, "losses", "a list of numbers", losses);
+  if (!losses?.every(isNumber) || losses.length !== step)
+    refuseValue(what, "losses", `a list of numbers, one for each of ${step} steps`, losses);
   if (!Array.isArray(heldOut) || !heldOut.every((pair) => pair.length === 2 && pair.every(isNumber)))
     refuseValue(what, "heldOut", "pairs [step, loss]", heldOut);
 }
@@ -206,6 +207,13 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
       checkCount("Checkpoint.restore", arguments, 2);
       checkTrained("Checkpoint.restore", parameters, optimizer);
       const targets = stateOf(parameters, optimizer);
+      const other = [...tensors.keys()].find((name) => name.startsWith("model.") && !targets.has(name));
+      if (other !== undefined)
+        throw new OptionError(
+          "checkpoint",
+          `${WHAT}: the checkpoint has ${other}, which is none of the parameters; pass those of the model that was saved`,
+          { tensor: other },
+        );
       for (const [name, target] of targets) {
         const tensor = tensors.get(name);
         if (tensor?.dtype !== target.dtype || tensor.shape.join() !== target.shape.join())

@@ -6,7 +6,14 @@ import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkArgument, checkCount, UnsupportedError } from "../../core/errors.ts";
 import { COPY } from "../../core/tensor.ts";
 import { withRecorder } from "../../nn/record.ts";
-import { checkedLoss, countTargets, lossOverRanks, type SequenceRanks, type Trainable } from "./options.ts";
+import {
+  checkedCount,
+  checkedLoss,
+  countTargets,
+  lossOverRanks,
+  type SequenceRanks,
+  type Trainable,
+} from "./options.ts";
 import { microBatchesOf } from "./parallel.ts";
 
 /**
@@ -33,7 +40,7 @@ export function meanLoss<B>(
   const isSome = batches.length > 0 && batches.every((batch) => batch != null);
   checkArgument(isSome, "meanLoss", "one or more batches", batches);
   return weightedMean(
-    batches.map(countOf),
+    batches.map((batch) => checkedCount(countOf(batch), "meanLoss")),
     batches.map((batch) => lossOf(model, batch)),
   );
 }

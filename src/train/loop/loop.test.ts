@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { tensor } from "../../core/construct.ts";
+import { tensor, zeros } from "../../core/construct.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { sum } from "../../nn/arrays/reduce.ts";
@@ -355,8 +355,15 @@ describe("checkpoints", () => {
       expect.objectContaining({ name: "FormatError", code: "checkpoint" }),
     );
     const none = new Map<string, Tensor>();
-    const bytes = await writeCheckpoint(none, new AdamW(none), { step: 1, losses: [], heldOut: [] }, "");
-    expect(() => readCheckpoint(bytes)).toThrow("it has 0 losses of 1 steps");
+    const progress = { step: 1, losses: [], heldOut: [] };
+    await expect(writeCheckpoint(none, new AdamW(none), progress, "")).rejects.toThrow(
+      /losses must be a list of numbers, one for each of 1 steps, got \[\]/,
+    );
+    const metadata = { "heed.checkpoint": "1", step: "1", "adamw.steps": "0" };
+    const tensors = { losses: zeros([0], "float64"), heldOut: zeros([0, 2], "float64") };
+    expect(() => readCheckpoint(writeSafetensors(tensors, { metadata }))).toThrow(
+      "it has 0 losses of 1 steps",
+    );
   });
 
   test("held-out losses are of increasing steps, none past the last", async () => {

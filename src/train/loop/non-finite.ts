@@ -72,6 +72,7 @@ export async function findNonFinite(
     // Checked now: a later operation may write the same memory.
     steps.push({ step, layer, finite: step.outputs.map(allFinite) });
   }, work);
+  checkArgument(loss instanceof Tensor, "findNonFinite", "a function that returns the loss, a tensor", loss);
   for (const { step, layer, finite } of steps)
     if ((await Promise.all(finite)).includes(false))
       return { kind: "value", layer, step: step.name, text: `the output of ${where(step, layer)}` };

@@ -147,10 +147,10 @@ export function checkedRate(lr: number, step: number): number {
 export const countTargets = (batch: unknown): number => (batch as { count?: number }).count ?? 1;
 
 /** Refuses a count of targets that is not a number ≥ 0. */
-export function checkedCount(count: number): number {
+export function checkedCount(count: number, what = "train"): number {
   return Number.isFinite(count) && count >= 0
     ? count
-    : refuseValue("train", "countOf", "a function that returns the number of targets of a batch", count);
+    : refuseValue(what, "countOf", "a function that returns the number of targets of a batch", count);
 }
 
 /** The ranks that share each sequence of a run, and the tape of their sequences. */

@@ -1,7 +1,7 @@
 /** Curves over one axis: cost against length, entropy against scale. Either axis may be logarithmic. */
 
 import { checkCount, isList, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
-import { checkKinds } from "../../core/option-names.ts";
+import { checkKinds, checkNames } from "../../core/option-names.ts";
 import { axis, axisTitle } from "./axis.ts";
 import { CHART_AXIS, colorClass, type Plot, plotArea, plotOf, svgDocument } from "./document.ts";
 import { dodge } from "./labels.ts";
@@ -56,6 +56,7 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
     )
   )
     refuseGot("curves", "curves: series must be a list of { name, points: [[x, y], …] }", series);
+  for (const curve of series) checkNames("curves: series", curve, ["name", "points"]);
   const points = series.flatMap((curve) => curve.points);
   if (points.length === 0) throw new OptionError("curves", "curves: there is nothing to draw");
   const domains = [0, 1].map((axis) =>

@@ -43,7 +43,15 @@ export function histogram(values: ArrayLike<number>, options: HistogramOptions =
   checkInteger("histogram", "bins", bins, 1, 2 ** 24);
   const [least, greatest] = [Math.min, Math.max].map((of) => list.reduce((a, b) => of(a, b)));
   const [low, end] = options.range ?? [least, greatest];
-  if (!(Number.isFinite(low) && Number.isFinite(end) && low <= least && end >= greatest))
+  if (
+    !(
+      (options.range ?? [0, 0]).length === 2 &&
+      Number.isFinite(low) &&
+      Number.isFinite(end) &&
+      low <= least &&
+      end >= greatest
+    )
+  )
     refuseValue(
       "histogram",
       "range",

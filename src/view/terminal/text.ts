@@ -6,7 +6,7 @@
 import { checkCount } from "../../core/errors.ts";
 import { checkKind, checkKinds, type FieldKinds } from "../../core/option-names.ts";
 import { type HeadRef, headsOf } from "../../store/block.ts";
-import { checkObject, checkStore } from "../../store/check.ts";
+import { checkObject, checkPosition, checkStore } from "../../store/check.ts";
 import type { HeadStore } from "../../store/head-store.ts";
 import { contrastOf, type LinkContrast } from "../../store/measures/contrast.ts";
 import { type HeadOverTexts, headsOverTexts } from "../../store/measures/over-texts.ts";
@@ -82,6 +82,8 @@ export async function renderText(
   const { query, key, bits = false } = options;
   const block = store.blocks[index];
   const refs = headsOf(block, index, { layer, head });
+  if (query !== undefined) checkPosition("renderText", "query", query, block.Nq);
+  if (key !== undefined) checkPosition("renderText", "key", key, block.Nk);
   const heads = await Promise.all(refs.map(async (ref) => ({ ref, measures: await store.measures(ref) })));
   const words = options.words
     ? { query: wordSpans(block.queryTokens), key: wordSpans(block.keyTokens) }
