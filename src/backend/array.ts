@@ -208,7 +208,8 @@ export interface RopeOperation {
 
 /**
  * y = x/(1 − p) where element n is kept, else 0. With core/random/random.ts it is kept where
- * `cellBits(rowKey(headKey(seed, 0, 0), ⌊n/2¹⁶⌋), n mod 2¹⁶) ≥ dropoutThreshold(p)`.
+ * `cellBits(rowKey(headKey(seed, 0, 0), ⌊n/2¹⁶⌋), n mod 2¹⁶) ≥ dropoutThreshold(p)`. With `rows`, which a device other than the CPU need
+ * not support, x [..., rows, C] is a part of a sequence, and n is the place of the element in all of it.
  * @beta
  */
 export interface DropoutOperation {
@@ -216,6 +217,7 @@ export interface DropoutOperation {
   readonly x: Tensor;
   readonly p: number;
   readonly seed: number;
+  readonly rows?: { readonly positions: ArrayLike<number>; readonly length: number };
   readonly y: Tensor;
 }
 

@@ -111,8 +111,7 @@ abstract class Block extends Module {
   }
 
   /**
-   * `forward` for this rank's rows `x` [B, n, embedDim] of a sequence, whose attention is over all rows. Every rank calls it. There is no
-   * dropout.
+   * `forward` for this rank's rows `x` [B, n, embedDim] of a sequence, whose attention is over all rows. Every rank calls it.
    * @beta
    */
   async forwardOver(shard: SequenceShard, x: TensorLike, options: ShardedOptions = {}): Promise<BlockResult> {

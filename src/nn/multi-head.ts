@@ -224,7 +224,7 @@ export class MultiHeadAttention extends Module {
 
   /**
    * Self-attention of this rank's rows `x` [B, n, embedDim] of a sequence over all of its rows. Every rank calls it. The result is this
-   * rank's rows of `forward`, up to rounding; there is no dropout.
+   * rank's rows of `forward`, up to rounding.
    *
    * @example
    * const plan = shardSequence({ length: N, ranks: comm.size, isCausal: true });
@@ -246,7 +246,9 @@ export class MultiHeadAttention extends Module {
       );
       return [...(this.rope ? [q, k].map((t) => this.rope!.forward(t, shard.positions)) : [q, k]), v];
     });
-    const { output, lse } = await shard.attend(query, key, value, options);
+    const seed = this.dropoutP > 0 ? shard.run(() => dropoutSeed()) : undefined;
+    const dropout = seed === undefined ? {} : { dropoutP: this.dropoutP, seed };
+    const { output, lse } = await shard.attend(query, key, value, { ...dropout, ...options });
     return { output: shard.run(() => this.out_proj.forward(mergeHeads(output))), lse, query, key, value };
   }
 

@@ -332,16 +332,30 @@ export function rope({ x, y, cos, sin, N, repeat, R, layout, amplitude, sign }: 
 }
 
 /** y = x/(1 − p) where an element is kept, else 0. */
-export function dropout({ x, p, seed, y }: Named<"dropout">): void {
+export function dropout({ x, p, seed, rows, y }: Named<"dropout">): void {
   const [from, out] = [numbersOf(x), resultOf(y)];
   const head = headKey(seed, 0, 0);
   const threshold = dropoutThreshold(p);
   const scale = 1 / (1 - p);
-  // A row key covers 2^16 elements.
-  for (let first = 0; first < from.length; first += 65536) {
-    const row = rowKey(head, first / 65536);
-    const end = Math.min(first + 65536, from.length);
-    for (let n = first; n < end; n++) out[n] = cellBits(row, n - first) >= threshold ? from[n] * scale : 0;
+  // Runs of elements that are adjacent in the whole: rows of a part, or all.
+  const { positions = [0], length = 1 } = rows ?? {};
+  const width = rows ? x.shape[x.shape.length - 1] : from.length;
+  for (let first = 0; first < from.length; first += width) {
+    const count = first / width;
+    const place = Math.floor(count / positions.length) * length + positions[count % positions.length];
+    dropRun(from, out, first, first + width, place * width - first);
+  }
+
+  /** Elements `first` … `end` (excluded), whose places are `shift` later. */
+  function dropRun(from: Numbers, out: Numbers, first: number, end: number, shift: number): void {
+    // A row key covers 2^16 elements.
+    for (let n = first; n < end; ) {
+      const begin = Math.floor((n + shift) / 65536);
+      const row = rowKey(head, begin);
+      const last = Math.min(end, 65536 * (begin + 1) - shift);
+      for (; n < last; n++)
+        out[n] = cellBits(row, n + shift - 65536 * begin) >= threshold ? from[n] * scale : 0;
+    }
   }
 }
 

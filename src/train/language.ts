@@ -4,28 +4,21 @@
  *
  * An encoder's logits are computed only at positions with a target, an eighth of the work of its last layer.
  */
-import {
-  checkArgument,
-  checkCount,
-  checkInteger,
-  OptionError,
-  refuseValue,
-  UnsupportedError,
-} from "../core/errors.ts";
+import { checkArgument, checkCount, checkInteger, OptionError, refuseValue } from "../core/errors.ts";
 import { checkKind, checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { BertConfig, Gpt2Config } from "../models/config/types.ts";
 import { Bert } from "../models/families/encoders/bert.ts";
 import { Gpt2 } from "../models/families/gpt/gpt2.ts";
 import type { Tokenizer } from "../models/tokenizer/index.ts";
-import { sum } from "../nn/arrays/reduce.ts";
 import { scale } from "../nn/ops/arithmetic.ts";
 import { embedding } from "../nn/ops/lookup.ts";
 import type { FloatTensor } from "../nn/ops/operand.ts";
 import { sinusoidalPositions } from "../nn/ops/rope.ts";
 import { reshape } from "../nn/ops/shapes.ts";
 import type { Batch } from "./data/data.ts";
-import type { Trainable } from "./loop/options.ts";
+import type { ContextTape } from "./loop/context.ts";
+import type { LossPart, TapeOf, Trainable } from "./loop/options.ts";
 import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
 
 /** The kind of model: `decoder` predicts the next token, `encoder` predicts masked tokens. */
@@ -139,21 +132,11 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
         checkKind("loss", "batch", "an object", batch);
         return crossEntropy(model.forward(batch.inputs), batch.targets);
       },
-      async lossOver(tapeOf, { inputs, targets }) {
-        if (dropout > 0)
-          throw new UnsupportedError(
-            "dropout",
-            `languageModel: ranks that share a sequence have no dropout, but the model has ${dropout}; set it to 0`,
-          );
-        const tape = tapeOf(inputs.shape[1]);
-        const classes = columnsAt(targets, tape.positions);
-        const logits = await model.forwardOver(tape, columnsAt(inputs, tape.positions));
-        const [part, total] = [classes, targets].map(countedTargets);
-        // A rank without a target takes part in the backward pass with gradients of 0.
-        const loss = () =>
-          part === 0 ? scale(sum(logits), 0) : scale(crossEntropy(logits, classes), part / total);
-        return { tape, loss: tape.run(loss) };
-      },
+      lossOver: (tapeOf, batch) =>
+        lossPartOf(tapeOf, batch, async (tape, ids, classes) => {
+          const logits = await model.forwardOver(tape, ids);
+          return () => crossEntropy(logits, classes);
+        }),
     };
   }
   const config: BertConfig = {
@@ -177,8 +160,31 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     kind,
     model,
     parameters: () => model.parameters(),
-    loss: (batch) => maskedLoss(model, batch),
+    loss: ({ inputs, targets }) => maskedLoss(model, model.hidden(inputs), targets),
+    lossOver: (tapeOf, batch) =>
+      lossPartOf(tapeOf, batch, async (tape, ids, classes) => {
+        const states = await model.hiddenOver(tape, ids);
+        return () => maskedLoss(model, states, classes);
+      }),
   };
+}
+
+/**
+ * This rank's part of a mean loss. `lossOf` gets this rank's ids and targets; a rank without a target takes part in the backward pass
+ * with gradients of 0.
+ */
+async function lossPartOf(
+  tapeOf: TapeOf,
+  { inputs, targets }: Batch,
+  lossOf: (tape: ContextTape, ids: Tensor<"int32">, classes: Tensor<"int32">) => Promise<() => Tensor>,
+): Promise<LossPart> {
+  const tape = tapeOf(inputs.shape[1]);
+  const [ids, classes] = [inputs, targets].map((t) => columnsAt(t, tape.positions));
+  const [part, total] = [classes, targets].map(countedTargets);
+  // Any class: its loss is multiplied by 0.
+  if (part === 0) classes.data[0] = 0;
+  const loss = await lossOf(tape, ids, classes);
+  return { tape, loss: tape.run(() => scale(loss() as FloatTensor, part / total)) };
 }
 
 /** Standard deviation of initial weights: 0.02 at width 768, as in BERT and GPT-2, scaled so that products keep their size. */
@@ -245,8 +251,8 @@ function columnsAt(ids: Batch["inputs"], positions: ArrayLike<number>): Tensor<"
 const countedTargets = (targets: Tensor): number =>
   targets.toFloat64().reduce((count, id) => (id === IGNORE_INDEX ? count : count + 1), 0);
 
-/** Cross-entropy at the positions with a target. */
-function maskedLoss(model: Bert, { inputs, targets }: Batch): Tensor {
+/** Cross-entropy at the positions with a target, from the states of all. */
+function maskedLoss(model: Bert, hidden: FloatTensor, targets: Batch["targets"]): Tensor {
   const positions: number[] = [];
   const classes: number[] = [];
   for (let i = 0; i < targets.size; i++)
@@ -254,7 +260,7 @@ function maskedLoss(model: Bert, { inputs, targets }: Batch): Tensor {
       positions.push(i);
       classes.push(targets.data[i]);
     }
-  const states: FloatTensor = reshape(model.hidden(inputs), [targets.size, -1]);
+  const states: FloatTensor = reshape(hidden, [targets.size, -1]);
   const logits = model.logits(embedding(positions, states));
   return crossEntropy(logits, new Tensor(Int32Array.from(classes), [classes.length], "int32"));
 }

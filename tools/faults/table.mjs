@@ -97,7 +97,7 @@ export const FAULTS = [
   // cluster and training
   { name: "a rank of a sequence has the positions 0, 1, 2 …", file: "src/models/decoder/decoder.ts", find: "(at?.[i] ?? Math.max(", put: "(Math.max(", tests: ["src/train/loop/context.test.ts", "tests/golden/sharded.test.ts"] },
   { name: "ranks of a sequence rotate by rows, not by positions", file: "src/models/transformer/transformer.ts", find: "shard ? { positions: shard.positions }", put: "shard ? { offset: 0 }", tests: ["tests/golden/sharded.test.ts"] },
-  { name: "a rank's loss is the mean over its own targets", file: "src/train/language.ts", find: "scale(crossEntropy(logits, classes), part / total)", put: "scale(crossEntropy(logits, classes), 1 / 2)", tests: ["src/train/loop/context.test.ts"] },
+  { name: "a rank's loss is the mean over its own targets", file: "src/train/language.ts", find: "scale(loss() as FloatTensor, part / total)", put: "scale(loss() as FloatTensor, 1 / 2)", tests: ["src/train/loop/context.test.ts"] },
   { name: "gradients are not added over the ranks of a sequence", file: "src/train/loop/ranks.ts", find: "if (context) for (const array of sum)", put: "if (false as boolean) for (const array of sum)", tests: ["src/train/loop/context.test.ts"] },
   { name: "each rank counts the gradient of a mask", file: "src/train/loop/context.ts", find: "const isFirst = comm.rank === 0;", put: "const isFirst = comm.rank >= 0;", tests: ["src/train/loop/context.test.ts"] },
   { name: "ranks do not send the values that they have updated", file: "src/train/loop/loop.ts", find: "await parts?.share();", put: "", tests: ["src/train/loop/parallel.test.ts"] },
@@ -106,6 +106,7 @@ export const FAULTS = [
   { name: "narrow elements are first in a message", file: "src/cluster/context/messages.ts", find: "DTYPES[forms[b].dtype].bytes - DTYPES[forms[a].dtype].bytes", put: "DTYPES[forms[a].dtype].bytes - DTYPES[forms[b].dtype].bytes", tests: ["src/cluster/context/messages.test.ts"] },
   { name: "a group ignores the keys of its ranks", file: "src/cluster/communicator/group.ts", find: "all[2 * a + 1] - all[2 * b + 1] || a - b", put: "a - b", tests: ["src/cluster/communicator/group.test.ts"] },
   { name: "a group sends to ranks of the whole cluster", file: "src/cluster/communicator/group.ts", find: "exchange(inParent(to), send,", put: "exchange(to, send,", tests: ["src/cluster/communicator/group.test.ts"] },
+  { name: "a rank drops by its own rows", file: "src/reference/array.ts", find: "const width = rows ? x.shape[x.shape.length - 1] : from.length;", put: "const width = from.length;", tests: ["src/train/loop/context.test.ts"] },
   { name: "ranks may have other dropout seeds", file: "src/cluster/context/call.ts", find: "    seed: problem.seed,\n", put: "", tests: ["src/cluster/context/agreement.test.ts"] },
   { name: "a part of a gather that is not aligned is not copied", file: "src/cluster/context/messages.ts", find: "const message = isAligned ?", put: "const message = true ?", tests: ["src/cluster/context/messages.test.ts"] },
   { name: "all micro-batches drop the same elements", file: "src/train/loop/step.ts", find: "7 + 16 * step, microBatch)", put: "7 + 16 * step, 0)", tests: ["src/train/loop/loop.test.ts"] },

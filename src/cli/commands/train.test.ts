@@ -56,10 +56,6 @@ describe("heed train refuses, before any work,", () => {
     ["-o {m}", "expected one or more text files"],
     ["{text.txt}", "-o DIR says where the model goes"],
     ["{text.txt} -o {m} --heads 3 --width 16", "--heads 3 does not divide --width 16"],
-    [
-      "{text.txt} -o {m} --sequence-ranks 2 --dropout 0.1",
-      "--sequence-ranks needs --kind decoder and --dropout 0",
-    ],
     ["{text.txt} -o {m} --sequence-ranks 2", "--sequence-ranks 2 does not divide the number of ranks, 1"],
     ["{text.txt} -o {m} --batch 5 --accumulate 2", "--accumulate 2 does not divide --batch 5"],
     ["{text.txt} -o {m} --steps 5 --warmup 5", "--warmup 5 leaves nothing of 5 steps for the decay"],

@@ -87,8 +87,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
   }
 
   /**
-   * `forward` for this rank's tokens [B, n] of a sequence that ranks share: their logits [B, n, V]. Every rank calls it. There is no
-   * dropout.
+   * `forward` for this rank's tokens [B, n] of a sequence that ranks share: their logits [B, n, V]. Every rank calls it.
    *
    * @throws UnsupportedError for a model whose layers use positions in other ways than learned vectors, rotation, windows and biases
    * @beta

@@ -8,13 +8,15 @@
  */
 import { checkCount, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
+import { awaitSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { add, type FloatTensor, type Ids, scale } from "../../nn/index.ts";
+import { add, type FloatTensor, type Ids, type SequenceShard, scale } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
+import { checkShard } from "../../nn/sharded.ts";
 import { activateNamed } from "../config/activation.ts";
 import type { ModelConfig } from "../config/types.ts";
-import { FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
+import { attendOver, FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { checkGlobals } from "../transformer/global.ts";
 import type { TransformerModel } from "../transformer/model.ts";
@@ -75,6 +77,33 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
     return this.encoded(x, { attnMask, globals: this.#globals(options, x) }, options);
   }
 
+  /**
+   * `hidden` for this rank's tokens [B, n] of a sequence that ranks share: their states [B, n, C]. Every rank calls it.
+   *
+   * @param options `typeIds` of these tokens
+   * @throws UnsupportedError for a model whose layers use positions in other ways than learned vectors, rotation, windows and biases
+   * @beta
+   */
+  async hiddenOver(
+    shard: SequenceShard,
+    ids: Ids,
+    options: Pick<EncoderOptions, "typeIds"> = {},
+  ): Promise<FloatTensor> {
+    checkCount("Encoder.hiddenOver", arguments, 3);
+    checkShard("Encoder.hiddenOver", shard);
+    checkOptionNames("Encoder.hiddenOver", options, ["typeIds"]);
+    const { names, sinusoids, position_rows, position_offset } = this.recipe;
+    const isCounted = position_rows !== undefined && position_offset === undefined;
+    if (sinusoids || isCounted || names.relativePositions !== undefined)
+      throw new UnsupportedError(
+        "sharded",
+        `${this.type}: ranks cannot share a sequence of this model: it has ${sinusoids ? "computed positions" : isCounted ? "positions that are counted from the padding before them" : "terms of content and relative position"}`,
+      );
+    this.checkLength(shard.length);
+    const x = shard.run(() => this.#embed(ids, options, shard.positions));
+    return awaitSteps(this.encodedSteps(x, { shard }, {}), attendOver(shard), (part) => shard.run(part));
+  }
+
   /** The positions of global tokens in x [..., N, C]; undefined where there are none. */
   #globals({ globals }: EncoderOptions, { shape }: FloatTensor): readonly number[] | undefined {
     if (globals === undefined) return undefined;
@@ -106,9 +135,9 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
   }
 
   /** The embeddings of tokens, [..., N, C]. */
-  #embed(ids: Ids, options: EncoderOptions): FloatTensor {
+  #embed(ids: Ids, options: EncoderOptions, at?: ArrayLike<number>): FloatTensor {
     const { names, embd_pdrop = 0 } = this.recipe;
-    let x = this.embeddingParts(ids, options)
+    let x = this.#parts(ids, options, at)
       .map(({ rows }) => rows)
       .reduce((sum, rows) => add(sum, rows));
     x = this.addSinusoids(x, 0);
@@ -121,7 +150,10 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
   embeddingParts(ids: Ids, options: EncoderOptions = {}): EmbeddingPart[] {
     checkCount("Encoder.embeddingParts", arguments, 2);
     checkOptionNames(this.type, options, ENCODER_OPTIONS);
-    const { typeIds } = options;
+    return this.#parts(ids, options);
+  }
+
+  #parts(ids: Ids, { typeIds }: EncoderOptions, at?: ArrayLike<number>): EmbeddingPart[] {
     const { names, embedding_scale = 1 } = this.recipe;
     let words = this.weights.lookup(ids, `${names.embedding}.weight`);
     const N = words.shape[words.shape.length - 2];
@@ -131,15 +163,15 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
     const push = (kind: EmbeddingPart["kind"], name: string, rows: Ids) =>
       parts.push({ kind, rows: this.weights.lookup(rows, `${name}.weight`) });
     if (names.types) push("type", names.types, typeIds ?? new Int32Array(N));
-    if (names.positions) push("position", names.positions, this.#positions(ids, N));
+    if (names.positions) push("position", names.positions, this.#positions(ids, N, at));
     return parts;
   }
 
   /** 0, 1, …; or RoBERTa's positions: real tokens are counted from `pad` + 1 on, padding has position `pad`. */
-  #positions(ids: Ids, N: number): Ids {
+  #positions(ids: Ids, N: number, at?: ArrayLike<number>): Ids {
     const { position_rows, position_offset, pad_token_id: pad = 0 } = this.recipe;
     if (position_rows === undefined || position_offset !== undefined)
-      return Int32Array.from({ length: N }, (_, i) => (position_offset ?? 0) + i);
+      return Int32Array.from({ length: N }, (_, i) => (position_offset ?? 0) + (at?.[i] ?? i));
     const { list, shape } = idsOf(this.type, ids);
     const positions = new Int32Array(list.length);
     for (let first = 0; first < list.length; first += N)

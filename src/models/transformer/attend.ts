@@ -146,8 +146,8 @@ export const attendNow = ({ layer, inputs, input }: AttentionRequest): FloatTens
 /** Answers a request from all ranks of a sequence. */
 export const attendOver =
   (shard: SequenceShard) =>
-  async ({ inputs, input: { recipe } }: AttentionRequest): Promise<FloatTensor> => {
-    const { queryOffset: _, ...options } = shard.run(() => optionsOf(recipe, inputs));
+  async ({ inputs, input: { recipe, dropoutP } }: AttentionRequest): Promise<FloatTensor> => {
+    const { queryOffset: _, ...options } = shard.run(() => withSeed(optionsOf(recipe, inputs), dropoutP));
     return (await shard.attend(inputs.query, inputs.key, inputs.value, options as ShardedOptions)).output;
   };
 
@@ -183,16 +183,21 @@ function optionsOf(
   };
 }
 
+/** Options with the dropout of weights, inside `withDropout`. */
+function withSeed(options: AttentionOptions, dropoutP = 0): AttentionOptions {
+  const seed = dropoutP > 0 ? dropoutSeed() : undefined;
+  return seed === undefined ? options : { ...options, dropoutP, seed };
+}
+
 /** Attention of one layer, [..., H, N, dv], after the changes of its hook. */
 export function attend(
   layer: number,
   inputs: { readonly query: FloatTensor; readonly key: FloatTensor; readonly value: FloatTensor },
-  { recipe, queryOffset, attnMask, dropoutP = 0, onAttention, kind, pick = (output) => output }: AttendInput,
+  { recipe, queryOffset, attnMask, dropoutP, onAttention, kind, pick = (output) => output }: AttendInput,
 ): FloatTensor {
   const options = optionsOf(recipe, inputs, { queryOffset, attnMask });
   const compute = ({ query, key, value }: typeof inputs, options: AttentionOptions) => {
-    const seed = dropoutP > 0 ? dropoutSeed() : undefined;
-    const callOptions = seed === undefined ? options : { ...options, dropoutP, seed };
+    const callOptions = withSeed(options, dropoutP);
     // Tokens before heads, as projections are stored: the output then merges its heads without a copy. A hook gets contiguous
     // rows.
     if (!onAttention) {

@@ -221,12 +221,21 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
 
   /** All layers of an encoder and the last norm: x [..., N, C] to [..., N, C], with the hook before the first and after each. */
   protected encoded(x: FloatTensor, call: Omit<LayerCall, "start">, options: ForwardOptions): FloatTensor {
+    return runSteps(this.encodedSteps(x, call, options, layerMemory(options)), attendNow);
+  }
+
+  /** `encoded`, which waits for the attention of each layer. */
+  protected *encodedSteps(
+    x: FloatTensor,
+    call: Omit<LayerCall, "start">,
+    options: ForwardOptions,
+    reuse = (states: FloatTensor) => states,
+  ): LayerSteps {
     const { onAttention, onFeedForward, onHidden } = options;
-    const reuse = layerMemory(options);
     let states = afterHook("onHidden", onHidden, 0, x);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
       const steps = this.layer(layer, states, { ...call, start: 0, onAttention, onFeedForward });
-      states = reuse(runSteps(steps, attendNow));
+      states = reuse(yield* steps);
       states = afterHook("onHidden", onHidden, layer + 1, states);
     }
     const { finalNorm } = this.recipe.names;

@@ -12,7 +12,7 @@ import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { checkSynchronous } from "../../core/synchronous.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
+import { type FloatTensor, type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 
 /**
  * Drops each element with probability `p`, keyed by `seed`, an integer, which p > 0 requires. With p = 0 it returns x.
@@ -35,11 +35,14 @@ export function dropout<T extends TensorLike>(
       "dropout: p > 0 needs a seed, or every call would drop the same elements: dropout(x, p, { seed: step }), or dropoutSeed() inside withDropout",
     );
   checkSeed("dropout", seed);
-  const from = operand("dropout", "x", x);
-  if (p === 0) return from;
-  const y = resultLike(from, from.shape);
-  drop({ name: "dropout", x: from, p, seed, y });
-  recordUnary("dropout", from, y, (dy, dx) => drop({ name: "dropout", x: dy, p, seed, y: dx }));
+  return dropped(operand("dropout", "x", x), p, seed);
+}
+
+function dropped<T extends FloatTensor>(x: T, p: number, seed: number, rows?: DropoutRows): T {
+  if (p === 0) return x;
+  const y = resultLike(x, x.shape) as T;
+  drop({ name: "dropout", x, p, seed, rows, y });
+  recordUnary("dropout", x, y, (dy, dx) => drop({ name: "dropout", x: dy, p, seed, rows, y: dx }));
   return y;
 }
 
@@ -49,7 +52,34 @@ export function checkDropout(what: string, p: number, name = "dropoutP"): void {
     refuseGot("dropout", `${what}: ${name} must be in [0, 1)`, p);
 }
 
-let current: { readonly seed: number; next: number } | undefined;
+/** The rows of a rank, where ranks share a sequence: they drop what one process drops. */
+export interface DropoutRows {
+  readonly positions: ArrayLike<number>;
+  readonly length: number;
+}
+
+/** The dropout of a pass: its seed, the number of its next dropout, and the rows of a rank. */
+export interface DropoutPass {
+  readonly seed: number;
+  next: number;
+  readonly rows?: DropoutRows;
+}
+
+let current: DropoutPass | undefined;
+
+/** True inside `withDropout`. */
+export const isDropping = (): boolean => current !== undefined;
+
+/** Runs a part of a pass with its dropout. */
+export function inDropout<T>(pass: DropoutPass | undefined, part: () => T): T {
+  const outer = current;
+  current = pass;
+  try {
+    return part();
+  } finally {
+    current = outer;
+  }
+}
 
 /**
  * Runs `work`, which is synchronous, with the dropout of layers on. The same seed and the same calls drop the same elements; `undefined` turns it off.
@@ -66,13 +96,9 @@ export function withDropout<T>(seed: number | undefined, work: () => T): T {
     "a seed and a function, as in withDropout(7, () => layer.forward(x))",
     work,
   );
-  const outer = current;
-  current = seed === undefined ? undefined : { seed, next: 0 };
-  try {
-    return checkSynchronous("withDropout", work());
-  } finally {
-    current = outer;
-  }
+  return inDropout(seed === undefined ? undefined : { seed, next: 0 }, () =>
+    checkSynchronous("withDropout", work()),
+  );
 }
 
 /**
@@ -99,5 +125,5 @@ export function layerDropout<T extends TensorLike>(x: T, p: number): FloatTensor
   checkCount("layerDropout", arguments, 2);
   checkDropout("layerDropout", p, "p");
   const seed = p > 0 ? dropoutSeed() : undefined;
-  return dropout(x, seed === undefined ? 0 : p, { seed: seed ?? 0 });
+  return dropped(operand("layerDropout", "x", x), seed === undefined ? 0 : p, seed ?? 0, current?.rows);
 }

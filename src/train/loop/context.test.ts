@@ -1,7 +1,8 @@
 /** Ranks that share a sequence: layers, their gradients and training have the numbers of one process. */
-import { OptionError, ones, scaledDotProductAttention, Tensor, tensor, UnsupportedError } from "heed";
+import { cast, OptionError, ones, scaledDotProductAttention, Tensor, tensor } from "heed";
 import { localCluster, shardSequence } from "heed/cluster";
-import { DecoderBlock, EncoderBlock, Rope, square, sum } from "heed/nn";
+import { Encoder } from "heed/models";
+import { DecoderBlock, EncoderBlock, layerDropout, Rope, square, sum, withDropout } from "heed/nn";
 import type { Batch, TrainOptions } from "heed/train";
 import { ContextTape, languageModel, nextTokenBatch, Tape, tidy, train, Windows } from "heed/train";
 import { describe, expect, it } from "vitest";
@@ -118,6 +119,18 @@ const newModel = (change: object = {}) =>
     ...change,
   });
 
+const newEncoder = (change: object = {}) =>
+  languageModel("encoder", {
+    vocabulary: 17,
+    context: 9,
+    layers: 2,
+    heads: 2,
+    width: 8,
+    seed: 1,
+    dtype: "float64",
+    ...change,
+  });
+
 async function run(change: Partial<TrainOptions<Batch>> = {}) {
   const model = change.model ?? newModel();
   const heldOut = { batches: [batchOf(100), batchOf(101)], every: 2 };
@@ -129,22 +142,101 @@ async function run(change: Partial<TrainOptions<Batch>> = {}) {
   };
 }
 
-describe("train with sequenceRanks", () => {
-  it("has the losses and weights of one process, up to rounding, and the same bits for any number of ranks", async () => {
-    const alone = await run();
-    for (const sequenceRanks of [2, 3]) {
-      const one = await localCluster(sequenceRanks, (comm) => run({ comm, sequenceRanks }), { check: true });
-      for (const { losses, weights } of one) {
-        expect(losses).toHaveLength(5);
-        expect(worst(losses, alone.losses)).toBeLessThan(1e-12);
-        weights.forEach((w, n) => {
-          expect(worst(w, alone.weights[n])).toBeLessThan(1e-9);
+describe("dropout over ranks", () => {
+  const bits = ({ data }: Tensor) => [...new Uint32Array((data as Float32Array).buffer)];
+
+  it("each rank drops what one process drops of its rows, bit for bit, forward and backward", async () => {
+    // More than 2^16 elements, and rows across that place; with and without a batch.
+    for (const shape of [
+      [2, 331, 111],
+      [701, 97],
+    ] as const) {
+      const [x, N] = [cast(wave(...shape), "float32"), shape[shape.length - 2]];
+      const tape = new Tape();
+      const pass = () => layerDropout(layerDropout(x, 0.3), 0.2);
+      const y = withDropout(7, () => tape.run(pass));
+      const expected = tape.gradients(tape.run(() => sum(square(y))), [x]).get(x) as Tensor; // biome-ignore format: a line
+      for (const ranks of [1, 2, 5]) {
+        const plan = shardSequence({ length: N, ranks, isCausal: true });
+        await localCluster(ranks, async (comm) => {
+          const rows = plan.take(comm.rank, x);
+          const shard = new ContextTape(comm, plan, { dropoutSeed: 7 });
+          const mine = shard.run(() => layerDropout(rows, 0.3));
+          const twice = shard.run(() => layerDropout(mine, 0.2));
+          expect(bits(twice)).toEqual(bits(plan.take(comm.rank, y)));
+          const gradients = await shard.gradientsAsync(shard.run(() => sum(square(twice))), [rows]); // biome-ignore format: a line
+          expect(bits(gradients.get(rows) as Tensor)).toEqual(bits(plan.take(comm.rank, expected)));
         });
       }
-      const twice = await localCluster(2 * sequenceRanks, (comm) => run({ comm, sequenceRanks }));
-      for (const result of twice) expect(result).toEqual(one[0]);
     }
   });
+
+  it("a block drops what it drops in one process, in attention too", async () => {
+    const [x, block] = [wave(2, N, 8), new DecoderBlock(8, 2, { ...sizes, dropoutP: 0.3 })];
+    const output = withDropout(5, () => block.forward(x).output);
+    const plan = shardSequence({ length: N, ranks: 3, isCausal: true });
+    await localCluster(3, async (comm) => {
+      const shard = new ContextTape(comm, plan, { dropoutSeed: 5 });
+      const mine = (await block.forwardOver(shard, plan.take(comm.rank, x))).output;
+      expect(worst(mine.toFloat64(), plan.take(comm.rank, output).toFloat64())).toBeLessThan(1e-12);
+      const without = new ContextTape(comm, plan);
+      expect(() => withDropout(5, () => without.run(() => mine))).toThrow(/give the seed to the tape/);
+      expect(() => new ContextTape(comm, plan, { dropoutSeed: 0.5 })).toThrow(
+        "ContextTape: dropoutSeed must be an integer below 2^53, got 0.5",
+      );
+    });
+  });
+});
+
+describe("an encoder over ranks", () => {
+  it("has the states of one process, and refuses positions that a rank cannot know", async () => {
+    const ids = [3, 5, 2, 7, 1, 1, 6, 4, 0];
+    const typeIds = [0, 0, 0, 1, 1, 1, 1, 1, 0];
+    const { model } = newEncoder();
+    const states = model.hidden(ids, { typeIds });
+    const plan = shardSequence({ length: ids.length, ranks: 3 });
+    await localCluster(3, async (comm) => {
+      const tape = new ContextTape(comm, plan);
+      const at = (list: number[]) => Array.from(tape.positions, (n) => list[n]);
+      const mine = await model.hiddenOver(tape, at(ids), { typeIds: at(typeIds) });
+      expect(worst(mine.toFloat64(), plan.take(comm.rank, states).toFloat64())).toBeLessThan(1e-12);
+      const roberta = new Encoder({ ...model.recipe, position_rows: 12, pad_token_id: 1 });
+      await expect(roberta.hiddenOver(tape, at(ids))).rejects.toThrow(
+        /ranks cannot share a sequence of this model: it has positions that are counted/,
+      );
+    });
+  });
+});
+
+describe("train with sequenceRanks", () => {
+  it.each([
+    ["a decoder", () => newModel()],
+    ["a decoder with dropout", () => newModel({ dropout: 0.3 })],
+    ["an encoder with dropout", () => newEncoder({ dropout: 0.3 })],
+  ])(
+    "%s has the losses and weights of one process, up to rounding, and the same bits for any number of ranks",
+    async (_, model) => {
+      const alone = await run({ model: model() });
+      for (const sequenceRanks of [2, 3]) {
+        const one = await localCluster(
+          sequenceRanks,
+          (comm) => run({ comm, sequenceRanks, model: model() }),
+          { check: true },
+        );
+        for (const { losses, weights } of one) {
+          expect(losses).toHaveLength(5);
+          expect(worst(losses, alone.losses)).toBeLessThan(1e-12);
+          weights.forEach((w, n) => {
+            expect(worst(w, alone.weights[n])).toBeLessThan(1e-9);
+          });
+        }
+        const twice = await localCluster(2 * sequenceRanks, (comm) =>
+          run({ comm, sequenceRanks, model: model() }),
+        );
+        for (const result of twice) expect(result).toEqual(one[0]);
+      }
+    },
+  );
 
   it("has its results in memory that later steps reuse, which no scope between two parts of a step frees", async () => {
     use(LEVELS.find((level) => level !== "reference") ?? "reference", 1);
@@ -181,13 +273,8 @@ describe("train with sequenceRanks", () => {
     );
     await expect(over(2, { sequenceRanks: 3 })).rejects.toThrow(OptionError);
     await expect(over(2, { sequenceRanks: 0 })).rejects.toThrow(OptionError);
-    await expect(over(2, { sequenceRanks: 2, model: newModel({ dropout: 0.5 }) })).rejects.toThrow(
-      UnsupportedError,
-    );
-    const sizes = { vocabulary: 17, context: 9, layers: 1, heads: 2, width: 8 };
-    await expect(over(2, { sequenceRanks: 2, model: languageModel("encoder", sizes) })).rejects.toThrow(
-      /model must be one with lossOver/,
-    );
+    const { lossOver: _, ...model } = newModel();
+    await expect(over(2, { sequenceRanks: 2, model })).rejects.toThrow(/model must be one with lossOver/);
     await expect(over(10, { sequenceRanks: 10 })).rejects.toThrow(
       "10 ranks cannot share a sequence of 9 tokens; each needs at least one",
     );

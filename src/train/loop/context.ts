@@ -10,14 +10,21 @@ import { contextAttention } from "../../cluster/context/forward.ts";
 import { checkOptions, type Via } from "../../cluster/context/options.ts";
 import { type ShardPlan, shardSequence } from "../../cluster/context/shard.ts";
 import type { PartedScope } from "../../core/arena.ts";
-import { checkCount, OptionError } from "../../core/errors.ts";
+import { checkCount, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { extrasOf } from "../../nn/ops/attend-derivative.ts";
+import { type DropoutPass, inDropout, isDropping } from "../../nn/ops/dropout.ts";
 import type { FloatTensor } from "../../nn/ops/operand.ts";
 import { record } from "../../nn/record.ts";
 import type { SequenceShard, ShardedOptions } from "../../nn/sharded.ts";
 import { Tape } from "../tape.ts";
+
+/** Memory and dropout of a step. */
+export interface StepOptions {
+  readonly memory: PartedScope;
+  readonly dropoutSeed?: number;
+}
 
 /**
  * A tape over this rank's positions of a sequence that ranks share: `forwardOver` of layers and decoders runs on it. Every rank makes
@@ -40,19 +47,42 @@ export class ContextTape extends Tape implements SequenceShard {
   readonly #comm: Communicator;
   readonly #plan: ShardPlan;
   readonly #via: Via;
+  readonly #dropout: DropoutPass | undefined;
 
-  /** @param options `via` as in `contextAttention`; default "auto" */
-  constructor(comm: Communicator, plan: ShardPlan, options: { readonly via?: Via } = {}) {
+  /**
+   * @param options `via` as in `contextAttention`; default "auto". `dropoutSeed` turns the dropout of layers on, as `withDropout` does: each
+   * rank drops what one process drops of its positions. Default none
+   */
+  constructor(
+    comm: Communicator,
+    plan: ShardPlan,
+    options: { readonly via?: Via; readonly dropoutSeed?: number } = {},
+  ) {
     checkCount("ContextTape", arguments, 3);
-    checkOptionNames("ContextTape", options, ["via"]);
+    checkOptionNames("ContextTape", options, ["via", "dropoutSeed"]);
     checkCommunicator("ContextTape", comm);
-    checkOptions("ContextTape", comm, plan, options);
+    const { dropoutSeed: seed, ...call } = options;
+    if (seed !== undefined && !Number.isSafeInteger(seed))
+      refuseValue("ContextTape", "dropoutSeed", "an integer below 2^53", seed);
+    checkOptions("ContextTape", comm, plan, call);
     super();
     this.#comm = comm;
     this.#plan = plan;
     this.#via = options.via ?? "auto";
     this.positions = plan.positions(comm.rank);
     this.length = plan.length;
+    const { positions, length } = this;
+    this.#dropout = seed === undefined ? undefined : { seed, next: 0, rows: { positions, length } };
+  }
+
+  /** @internal */
+  protected override within<T>(part: () => T): T {
+    if (this.#dropout === undefined && isDropping())
+      throw new OptionError(
+        "dropout",
+        "ContextTape.run: inside withDropout, whose ranks would drop by their own rows; give the seed to the tape: new ContextTape(comm, plan, { dropoutSeed })",
+      );
+    return this.#dropout ? inDropout(this.#dropout, part) : part();
   }
 
   /** `contextAttention`, recorded with its gradients. */
@@ -106,23 +136,23 @@ export class ContextTape extends Tape implements SequenceShard {
 class StepTape extends ContextTape {
   readonly #memory: PartedScope;
 
-  constructor(comm: Communicator, plan: ShardPlan, memory: PartedScope) {
-    super(comm, plan);
+  constructor(comm: Communicator, plan: ShardPlan, { memory, dropoutSeed }: StepOptions) {
+    super(comm, plan, { dropoutSeed });
     this.#memory = memory;
   }
 
   protected override within<T>(part: () => T): T {
-    return this.#memory.run(part);
+    return this.#memory.run(() => super.within(part));
   }
 }
 
 /** Makes the tape of a sequence of `length` tokens that the ranks of `comm` share, each computing its part of a zigzag. */
-export function tapeOfRanks(comm: Communicator, length: number, memory: PartedScope): ContextTape {
+export function tapeOfRanks(comm: Communicator, length: number, step: StepOptions): ContextTape {
   if (length < comm.size)
     throw new OptionError(
       "sequenceRanks",
       `train: ${comm.size} ranks cannot share a sequence of ${length} tokens; each needs at least one`,
       { ranks: comm.size, length },
     );
-  return new StepTape(comm, shardSequence({ length, ranks: comm.size, isCausal: true }), memory);
+  return new StepTape(comm, shardSequence({ length, ranks: comm.size, isCausal: true }), step);
 }

@@ -90,7 +90,7 @@ export async function heldOutLoss<B>(
   const localLosses = new Float64Array(to - from);
   for (const [n, batch] of batches.slice(from, to).entries())
     localLosses[n] = context
-      ? await lossOverRanks(context, model, batch, (loss) => loss)
+      ? await lossOverRanks(context, model, batch, undefined, (loss) => loss)
       : lossOf(model, batch);
   await comm.allGather(
     localLosses,

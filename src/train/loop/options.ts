@@ -3,7 +3,6 @@
  */
 import { stepMemory } from "../../api/tidy.ts";
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
-import type { PartedScope } from "../../core/arena.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
@@ -12,7 +11,7 @@ import type { AdamWOptions } from "../adamw.ts";
 import type { Batch } from "../data/data.ts";
 import type { Schedule } from "../schedule.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import type { ContextTape } from "./context.ts";
+import type { ContextTape, StepOptions } from "./context.ts";
 import { allFinite } from "./non-finite.ts";
 
 /** A model that can be trained on batches of type B. */
@@ -24,7 +23,7 @@ export interface Trainable<B = Batch> {
   /**
    * This rank's part of `loss(batch)`, whose sequences ranks share: the parts of all ranks add up to the loss, and their gradients to
    * its gradients. `tapeOf(N)` makes the tape of sequences of N tokens, with the positions of this rank. `sequenceRanks` needs it;
-   * decoders of `languageModel` have it.
+   * the models of `languageModel` have it.
    * @beta
    */
   lossOver?(tapeOf: TapeOf, batch: B): Promise<LossPart>;
@@ -156,7 +155,7 @@ export function checkedCount(count: number, what = "train"): number {
 /** The ranks that share each sequence of a run, and the tape of their sequences. */
 export interface SequenceRanks {
   readonly comm: Communicator;
-  readonly tapeOf: (length: number, memory: PartedScope) => ContextTape;
+  readonly tapeOf: (length: number, step: StepOptions) => ContextTape;
 }
 
 /**
@@ -167,12 +166,13 @@ export async function lossOverRanks<B, T>(
   { comm, tapeOf }: SequenceRanks,
   model: Trainable<B>,
   batch: B,
+  dropoutSeed: number | undefined,
   work: (loss: number, part: LossPart) => T | Promise<T>,
 ): Promise<T> {
   const memory = stepMemory();
   try {
     const { lossOver } = model as Required<Trainable<B>>;
-    const part = await lossOver.call(model, (length) => tapeOf(length, memory), batch);
+    const part = await lossOver.call(model, (length) => tapeOf(length, { memory, dropoutSeed }), batch);
     const sum = Float64Array.of(part.loss.toFloat64()[0]);
     await comm.reduce(sum);
     return await work(sum[0], part);
@@ -235,7 +235,7 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
   if (![undefined, true, false].includes(options.shardOptimizer))
     refuse("shardOptimizer", "true or false", options.shardOptimizer);
   if (sequenceRanks > 1 && typeof model.lossOver !== "function")
-    refuse("model", "one with lossOver(tapeOf, batch), a decoder of languageModel, for sequenceRanks", model);
+    refuse("model", "one with lossOver(tapeOf, batch), as languageModel has, for sequenceRanks", model);
   if (order !== undefined && order !== "fixed" && order !== "fast")
     refuse("order", '"fixed" or "fast"', order);
   for (const name of ["schedule", "countOf", "onStep"] as const)

@@ -26,7 +26,7 @@ export async function ranksOf(all: Communicator | undefined, sequenceRanks = 1):
   const data = await all.split(all.rank % sequenceRanks);
   // Programs that share no sequence need not load it.
   const { tapeOfRanks } = await import("./context.ts");
-  return { all, data, context: { comm, tapeOf: (length, memory) => tapeOfRanks(comm, length, memory) } };
+  return { all, data, context: { comm, tapeOf: (length, step) => tapeOfRanks(comm, length, step) } };
 }
 
 /** Loss and gradients of a step: the sum over micro-batches, which ranks share. */

@@ -47,7 +47,7 @@ export function microBatches<B>(options: TrainOptions<B>, batches: readonly B[],
   return batches.map((batch, m) => ({
     count: checkedCount(countOf(batch)),
     loss: () => withDropout(dropoutSeed(seed, step, m), () => checkedLoss("train", model.loss(batch))),
-    lossOver: (context, work) => lossOverRanks(context, model, batch, work),
+    lossOver: (context, work) => lossOverRanks(context, model, batch, dropoutSeed(seed, step, m), work),
   }));
 }
 

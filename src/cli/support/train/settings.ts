@@ -105,7 +105,7 @@ const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
     otherwise: 1,
   },
   sequenceRanks: {
-    help: "N  ranks that share each sequence, a divisor of the ranks of mpirun: long contexts of a decoder without dropout (default 1)",
+    help: "N  ranks that share each sequence, a divisor of the ranks of mpirun: long contexts (default 1)",
     read: count(1, 2 ** 16),
     otherwise: 1,
     isNew: true,
@@ -223,8 +223,6 @@ export function readSettings(values: Values): TrainSettings {
     throw new UsageError(`--heads ${settings.heads} does not divide --width ${settings.width}`);
   if (settings.batch % settings.accumulate !== 0)
     throw new UsageError(`--accumulate ${settings.accumulate} does not divide --batch ${settings.batch}`);
-  if (settings.sequenceRanks > 1 && (settings.kind !== "decoder" || settings.dropout > 0))
-    throw new UsageError("--sequence-ranks needs --kind decoder and --dropout 0");
   if (settings.decay !== "constant" && settings.warmup >= settings.steps)
     throw new UsageError(
       `--warmup ${settings.warmup} leaves nothing of ${settings.steps} steps for the decay`,
