@@ -26,7 +26,7 @@ const newFolder = (name: string): string => {
   mkdirSync(folder);
   return folder;
 };
-/** Slurm starts a job again two minutes after it is queued again. */
+/** A host that fails is noticed after 20 s, and the run that takes over its lock waits up to 30 s for a sign of life. */
 const TIMEOUT = 600_000;
 
 const openMpi = implementations().find(({ name, installed }) => name === "Open MPI" && installed);
@@ -109,10 +109,12 @@ it.skipIf(typeof slurm === "string")(
     await until(output, /step 40 of/);
     // The host of rank 0, of the lock and of the script.
     await slurm.failHost(0);
+    await slurm.startQueued(id);
     await until(output, RESUMED);
     await until(output, /resuming[\s\S]*step 80 of/);
     run("scancel", "--signal=TERM", id);
     await until(output, /stopped after step \d+ of 160; the checkpoint is saved/);
+    await slurm.startQueued(id);
     await until(output, /wrote whale/);
     expect(filesOf(folder)).toEqual(wanted);
   },
