@@ -3,7 +3,7 @@
  * requested from the store one at a time, so no N × N array is ever allocated.
  */
 
-import type { HeadRef } from "../../src/store/block.ts";
+import type { Block, HeadRef } from "../../src/store/block.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
 import { entropyOf } from "../../src/store/measures/measures.ts";
 
@@ -35,6 +35,9 @@ export function factsOf(row: ArrayLike<number>, hidden: readonly number[] = []):
   const finite = nonFinite === 0 ? row : Array.from(row).filter(Number.isFinite);
   return { entropy: entropyOf(finite), max, sum, hidden: left, nonFinite };
 }
+
+/** Whether the facts of a head would take too long for its margins: of a million tokens, one row takes 0.1 s. */
+export const isEndless = ({ Nq, Nk }: Pick<Block, "Nq" | "Nk">): boolean => Nq * Nk > 2 ** 34;
 
 /** The facts of a head, collected row by row. */
 export class HeadFacts {
@@ -103,21 +106,29 @@ export function largest(values: ArrayLike<number>, count: number): number[] {
   return best;
 }
 
-/** The rank of a value, one plus the number of greater values, and how many values are compared: all, or those that `counts` admits. */
+/** The rank of a value, one plus the number of greater values, and how many values are compared: all, or those that `counts` marks. */
 export function rankOf(
   values: ArrayLike<number>,
   at: number,
-  counts: (index: number) => boolean = () => true,
+  counts?: Uint8Array,
 ): { readonly rank: number; readonly of: number } {
+  const value = values[at];
   let [rank, of] = [1, 0];
+  // Marks, not a callback: this runs at each move of the pointer, over all keys of a row.
   for (let j = 0; j < values.length; j++) {
-    if (!counts(j)) continue;
+    if (counts !== undefined && counts[j] === 0) continue;
     of++;
-    if (values[j] > values[at]) rank++;
+    if (values[j] > value) rank++;
   }
   return { rank, of };
 }
 
 /** Whether a row of weights holds shares of attention: numbers of at least 0 with a sum of at most 1. */
-export const areShares = (row: Float64Array): boolean =>
-  row.every((weight) => weight >= 0) && row.reduce((sum, weight) => sum + weight, 0) < 1.05;
+export function areShares(row: Float64Array): boolean {
+  let sum = 0;
+  for (let j = 0; j < row.length; j++) {
+    if (!(row[j] >= 0)) return false;
+    sum += row[j];
+  }
+  return sum < 1.05;
+}

@@ -99,14 +99,13 @@ export function describeCell(session: Session, query: number, key: number, full:
 /** "rank 2 of 7": among the keys that the mask lets the query attend to and that are not left out. */
 function rankText(session: Session, query: number, key: number): string {
   const { block, state, store, ref } = session;
-  const visible = store!.visible(ref, query);
-  const hidden = new Set(hiddenKeys(block!, state));
-  if (hidden.has(key)) return "left out";
-  const { rank, of } = rankOf(
-    session.row(query, state.stage),
-    key,
-    (j) => !hidden.has(j) && (state.stage === "scores" || state.stage === "scaled" || visible[j] === 1),
-  );
+  const hidden = hiddenKeys(block!, state);
+  if (hidden.includes(key)) return "left out";
+  const row = session.row(query, state.stage);
+  const isMasked = state.stage !== "scores" && state.stage !== "scaled";
+  const counts = isMasked ? store!.visible(ref, query).slice() : new Uint8Array(row.length).fill(1);
+  for (const one of hidden) counts[one] = 0;
+  const { rank, of } = rankOf(row, key, counts);
   return `rank ${num(rank, "rankOf").text} of ${num(of, "rankOf").text}`;
 }
 

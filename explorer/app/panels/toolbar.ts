@@ -1,5 +1,6 @@
 /** The controls above a head's picture: drawing, stage, color scale, keys that are left out. */
 import { html, nothing, type TemplateResult } from "lit";
+import type { Block } from "../../../src/store/block.ts";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import { toggled } from "../../state/select.ts";
 import { DOMAINS, HIDES, type Hide, RAMPS, STAGES, type StageName, TRANSFERS } from "../../state/state.ts";
@@ -32,12 +33,17 @@ const SCALE_HINTS = {
   log: "Color by the logarithm of the share: very small weights are visible",
 } as const;
 
+const specialLabels = new WeakMap<Block, readonly string[]>();
+
 /** The names of the block's special tokens: "[CLS], [SEP]". */
 function specialNames(session: Ui["session"]): string {
   const { block } = session;
   if (block === undefined) return HIDE_NAMES.special;
-  const names = session.labels(block).key.filter((_, key) => block.special.key[key]);
-  const different = [...new Set(names)];
+  const { key: names } = session.labels(block);
+  const different = specialLabels.get(block) ?? [
+    ...new Set(block.special.key.flatMap((isSpecial, key) => (isSpecial ? [names[key]] : []))),
+  ];
+  specialLabels.set(block, different);
   return different.length === 0
     ? HIDE_NAMES.special
     : `${different.slice(0, 3).join(", ")}${different.length > 3 ? " …" : ""}`;

@@ -13,7 +13,7 @@ import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { Labels } from "../../canvas/labels.ts";
-import { HeadFacts } from "../../state/facts.ts";
+import { HeadFacts, isEndless } from "../../state/facts.ts";
 import type { HeadName } from "../../state/state.ts";
 import { cellValue } from "../../state/words.ts";
 import type { Backdrop } from "./blit.ts";
@@ -174,7 +174,7 @@ export class Matrix extends DrawnPane {
     this.#frame = frameOf(width, height, rows, columns, [names, ...(this.#host.beside?.() ?? [])], state);
     this.#paints ??= paintsOf(this.root, this.#probe);
     this.#plan = this.#planOf();
-    const facts = this.#host.bare ? undefined : this.#factsOf(this.#plan);
+    const facts = this.#host.bare || isEndless(block) ? undefined : this.#factsOf(this.#plan);
     const ratio = devicePixelRatio;
     // A difference is a new store for each pair of heads: its tokens are known by their names.
     const tokens = JSON.stringify([this.#host.bare ? names : [session.opened, state.block], rows, columns]);

@@ -76,7 +76,7 @@ export function readLine(
   const { rank, of: count } = rankOf(
     values,
     unit,
-    (at) => marks[at] !== MARK.masked && marks[at] !== MARK.hidden,
+    Uint8Array.from(values, (_, at) => Number(marks[at] !== MARK.masked && marks[at] !== MARK.hidden)),
   );
   return html`<p>${numeral(values[unit], source)}, ${pair}, rank ${numeral(rank, "rankOf")} of ${numeral(count, "rankOf")}</p>`;
 }

@@ -32,6 +32,8 @@ export function piecesOf(tokens: readonly string[]): Pieces {
 export function visible(token: string, pieces: Pieces = "plain", limit = 200): string {
   const text = pieces === "byte-level" ? token.replace(/[ĠĊĉč]/g, (mark) => BYTE_LEVEL[mark]) : token;
   if (text === "") return "⟨empty⟩";
+  // Most tokens are what they look like.
+  if (text.length <= limit && /^[!-~]+$/.test(text)) return text;
   // Only as much as could be shown is looked at: a token may be a book.
   const start = text.slice(0, limit * 16).replace(/\r\n/g, "⏎");
   const shown = graphemes(
