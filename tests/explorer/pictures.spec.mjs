@@ -52,29 +52,32 @@ const CHANGES = [
   ["a changed query, then back to the head", edited],
 ];
 
-/** The views, and how each is read. @type {readonly (readonly [string, object, (page: Page) => Promise<Cell[]>])[]} */
+/** The views, and how each is read: the parts of a page together. @type {readonly (readonly [string, object, ...((page: Page) => Promise<Cell[]>)[]])[]} */
 const VIEWS = [
-  ["matrix", { view: "head", mode: "matrix", table: false }, matrix],
-  ["margins", { view: "head", mode: "matrix", table: false }, margins],
+  ["matrix and its margins", { view: "head", mode: "matrix", table: false }, matrix, margins],
   ["lines", { view: "head", mode: "lines", table: false, keep: "top", top: 3 }, lines],
-  ["text", { view: "head", mode: "text", table: false }, text],
+  [
+    "text and the atlas beside it",
+    { view: "head", mode: "text", table: false },
+    text,
+    (page) => thumbnails(page, ".atlas:not(.large)"),
+  ],
   ["table", { view: "head", mode: "matrix", table: true }, table],
   ["model", { view: "model", table: false }, (page) => thumbnails(page, ".atlas.large")],
-  ["atlas", { view: "head", mode: "text", table: false }, (page) => thumbnails(page, ".atlas:not(.large)")],
   ["row", { view: "row", table: false }, row],
   ["compare", { view: "compare", table: false }, compare],
   ["flow", { view: "flow", table: false }, flow],
 ];
 
-for (const [view, state, read] of VIEWS)
-  test(`every cell of the ${view} view is right after every kind of change`, async ({ visit }) => {
+for (const [view, state, ...readers] of VIEWS)
+  test(`every cell of the view ${view} is right after every kind of change`, async ({ visit }) => {
     await visit({ heads: { Nq: 8, seed: 20 } }, async (page) => {
       await set(page, state);
       for (const [change, make] of CHANGES)
         await test.step(change, async () => {
           await make(page);
           await set(page, state);
-          expect.soft(await soon(page, read), `after "${change}"`).toBe("");
+          for (const read of readers) expect.soft(await soon(page, read), `after "${change}"`).toBe("");
         });
     });
   });
