@@ -251,7 +251,7 @@ const rest = async () => {
 await Promise.all([
   build().then(source).then(built).then(rest),
   checked.then(browser).then(rest),
-  checked.then(cluster),
+  checked.then(cluster).then(rest),
 ]);
 
 const tally = parts.tally();
