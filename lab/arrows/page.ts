@@ -270,7 +270,7 @@ export const page = definePage<Arrows, ArrowsNumbers>({
       text: ({
         numbers: n,
       }) => html`<p>The answer is one more arrow: the average of the <b class="v">values</b>, weighted by their shares. Here the values are the words’ own arrows, so the output is always somewhere between them, now at (${number(n.output[0])}, ${number(n.output[1])}).</p>
-<p>Values may have more or fewer numbers than queries and keys (d<sub>v</sub> ≠ d<sub>k</sub>). Only a query and a key must have equally many, because only those two are multiplied with each other.</p>`,
+<p>Values may have more or fewer numbers than queries and keys (d<sub>v</sub> ≠ d<sub>k</sub>). Only a query and a key must have equally many, because only those two are multiplied number by number.</p>`,
     },
   ],
   picture,

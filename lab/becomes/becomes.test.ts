@@ -99,3 +99,15 @@ test("the picture of the layer has the numbers of the chosen word, wide and narr
     view.numbers.steps.map((rows) => Number(rows[2][0].toFixed(4))),
   );
 });
+
+test("the cosine falls most in the last layer, less than half of the way; the places in the plane are as the text says", () => {
+  const { apart, near } = at({}).full;
+  const falls = apart.slice(1).map((cosine, i) => apart[i] - cosine);
+  expect(Math.max(...falls)).toBe(falls[5]);
+  expect(falls[5] / (apart[0] - apart[6])).toBeLessThan(0.5);
+  // Right is nearer to runs, the first word, and up nearer to insect, the third.
+  for (let layer = 1; layer <= 6; layer++) {
+    expect(near[0][layer][0], `runs, layer ${layer}`).toBeGreaterThan(near[1][layer][0]);
+    expect(near[1][layer][2], `insect, layer ${layer}`).toBeGreaterThan(near[0][layer][2]);
+  }
+});

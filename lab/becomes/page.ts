@@ -113,7 +113,7 @@ export const page = definePage<Becomes, BecomesNumbers>({
           );
         },
         result: ({ numbers: { full } }) =>
-          html`It is <b>${number(full.apart[6])}</b>. Most of the way is the last layer, but the direction was set by the first: from there on, one goes right and the other goes up.`,
+          html`It is <b>${number(full.apart[6])}</b>. The cosine falls most in the last layer, but not even half of the way is made there. Already after the first layer, one is farther right and the other farther up, and so it stays.`,
       },
     },
     {
@@ -151,11 +151,11 @@ export const page = definePage<Becomes, BecomesNumbers>({
       about: ({ shown }) => shown === "layer",
       text: ({
         state,
-      }) => html`<p>The head is one of twelve. Each returns 32 numbers for a word. They are <em>concatenated</em>, 12 × 32 = 384, and multiplied by a learned matrix W<sup>O</sup>, which mixes them.</p>
-<p class="formula"><math><mi>a</mi><mo>=</mo><mi>concat</mi><mo>(</mo><msub><mi>c</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>c</mi><mn>12</mn></msub><mo>)</mo><msup><mi>W</mi><mi>O</mi></msup></math></p>
+      }) => html`<p>The head is one of twelve. Each returns 32 numbers for a word, its output o. They are <em>concatenated</em>, 12 × 32 = 384, and multiplied by a learned matrix W<sup>O</sup>, which mixes them.</p>
+<p class="formula"><math><mi>a</mi><mo>=</mo><mi>concat</mi><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>12</mn></msub><mo>)</mo><msup><mi>W</mi><mi>O</mi></msup></math></p>
 <p class="formula"><math><mi>y</mi><mo>=</mo><mi>norm</mi><mo>(</mo><mi>x</mi><mo>+</mo><mi>a</mi><mo>)</mo><mspace width="1em"/><mi>z</mi><mo>=</mo><mi>norm</mi><mo>(</mo><mi>y</mi><mo>+</mo><mi>MLP</mi><mo>(</mo><mi>y</mi><mo>)</mo><mo>)</mo></math></p>
 <p>The result is added to the word’s own vector x (the <em>residual</em> connection), scaled by a norm, and a small network (MLP) works on each word alone. So z, a point of the pictures before this one, is not attention alone: it is the word itself, what it took from others, and what the MLP made of both.</p>
-<p>The picture has every step for “${WORDS[state.word]}”, in an untrained layer of eight numbers and two heads. A vector for its place is added first: attention alone does not know the order of words. Only one row, attention, looks at other words.</p>`,
+<p>The picture has every step for “${WORDS[state.word]}”, in an untrained layer of eight numbers and two heads. A vector for its place is added first: attention alone does not know the order of words. Only in one row, that of the two heads, does the word look at other words.</p>`,
     },
   ],
   picture,

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { viewOf } from "../../tests/golden/lab/listings.ts";
+import { textOf } from "../../ui/text-of.ts";
 import { reasonOf } from "../frame/render.ts";
 import { compute } from "./compute.ts";
 import { page } from "./page.ts";
@@ -52,4 +54,40 @@ test("a typed sentence of the page is its own picture, any other is read in the 
   expect(page.sentence?.("old kings love young queens")).toMatchObject({
     ownText: "old kings love young queens",
   });
+});
+
+test("what may be said names the effect of the link whose weight it names, in each head", async () => {
+  for (const change of [{}, { head: 2 }, { layer: 1, head: 11, how: "hidden" }, { layer: 5, head: 3 }]) {
+    const view = await viewOf("explanation", { shown: "all" }, change);
+    const { row } = view.numbers as Awaited<ReturnType<typeof compute>>;
+    const angle = row.angles[row.weights.indexOf(Math.max(...row.weights))];
+    const turned = /turns by ([\d.]+)°/.exec(textOf(page.steps[5].text(view as never)))![1];
+    expect(Number(turned), JSON.stringify(change)).toBeCloseTo(angle, 0);
+  }
+});
+
+test("the text on weight × value has the ratios of its numbers, and values of marks are shorter than those of words", async () => {
+  const view = await viewOf("explanation", { shown: "all" });
+  const { weights, moves, words } = view.numbers as Awaited<ReturnType<typeof compute>>;
+  const lengths: [number[], number[]] = [[], []];
+  for (const [i, weight] of weights.entries())
+    if (weight > 1e-3)
+      lengths[i % words.length === 0 || i % words.length === words.length - 1 ? 0 : 1].push(
+        moves[i] / weight,
+      );
+  const [marks, others] = lengths.map((list) => list.sort((a, b) => a - b)[list.length >> 1]);
+  expect(marks).toBeLessThan(others / 3);
+  const content = textOf(page.steps[3].text(view as never));
+  const [, high, low, ratio] = /It is ([\d.]+) in head 4 and ([\d.]+) in head 2, a ratio of ([\d.]+)/.exec(
+    content,
+  )!;
+  expect(Number(high) / Number(low)).toBeCloseTo(Number(ratio), 1);
+});
+
+test("the first text says how far each other link of the head turns the word at most", async () => {
+  const view = await viewOf("explanation", {});
+  const { row } = view.numbers as Awaited<ReturnType<typeof compute>>;
+  const [, second] = row.angles.toSorted((a, b) => b - a);
+  const [, bound] = /each turns it by at most ([\d.]+)°/.exec(textOf(page.steps[0].text(view as never)))!;
+  expect(Number(bound)).toBeCloseTo(second, 1);
 });

@@ -35,7 +35,8 @@ const rowOf = (n: ExplanationNumbers) => {
 function largestOf(n: ExplanationNumbers, head: number) {
   const at = head * n.words.length;
   const j = indexOfLargest(n.weights.slice(at, at + n.words.length));
-  return { j, weight: n.weights[at + j], angle: n.angles[at + j], move: n.moves[at + j] };
+  const rest = Math.max(...n.angles.slice(at, at + n.words.length).filter((_, i) => i !== j));
+  return { j, weight: n.weights[at + j], angle: n.angles[at + j], move: n.moves[at + j], rest };
 }
 const isMark = (n: ExplanationNumbers, i: number) =>
   i % n.words.length === 0 || i % n.words.length === n.words.length - 1;
@@ -174,7 +175,7 @@ export const page = definePage<Explanation, ExplanationNumbers>({
         return isCommon(state)
           ? html`<p>In layer 0, head 4 of MiniLM, “flies” gives ${nameOf(n, link.j)} <b>${percent(link.weight)}</b> of its attention. You have seen this link on the first page. Does the model need it?</p>
 <p>There is one way to find out: take it away. Set this one weight to 0, leave everything else as it is, and let all later layers run. Then compare what “flies” has become in the end, its 384 numbers after the last layer, with what it was: the vector has turned by <b>${degrees(link.angle)}</b>.</p>
-<p>The same for the other links of this head: they change nothing that one could see. Right is more weight, up is more effect.</p>`
+<p>The same for the other links of this head: each turns it by at most ${degrees(link.rest)}. Right is more weight, up is more effect.</p>`
           : html`<p>This is ${state.ownText === "" ? `“${TEXTS[state.data as keyof typeof TEXTS]}”` : html`your sentence, at most its first ${PIECES} pieces, read by ${OWN_MODEL}`}, and the links of “${n.words[n.query]}”. Each weight was set to 0 once, with everything else left as it is, and all later layers ran again. The picture says how far the last vector of “${n.words[n.query]}” turned.</p>
 <p>In layer ${n.layer}, head ${n.head} the largest weight is ${percent(Math.max(...n.row.weights))} and the largest effect ${degrees(Math.max(...n.row.angles))}.</p>`;
       },
@@ -231,7 +232,7 @@ export const page = definePage<Explanation, ExplanationNumbers>({
       text: ({ numbers: n, state }) => {
         const [link, other] = [largestOf(n, PREVIOUS), largestOf(n, TELLING)];
         return html`<p>What a link adds to the output of its head is its weight times the value. So without the link that output moves by weight × length of the value, exactly. That is no finding: it follows from the formula.</p>
-<p>It is a better guide than the weight: over all links its order agrees with that of the effects with <b>${number(n.correlationMoves)}</b>, because it knows that the values of the marks are short.${isCommon(state) ? html` But it does not know what comes later. It is ${number(other.move)} in head 4 and ${number(link.move)} in head 2, nearly as much, and the effects are ${degrees(other.angle)} and ${degrees(link.angle)}.` : ""}</p>`;
+<p>It is a better guide than the weight: over all links its order agrees with that of the effects with <b>${number(n.correlationMoves)}</b>, because it knows that the values of the marks are short.${isCommon(state) ? html` But it does not know what comes later. It is ${number(other.move)} in head 4 and ${number(link.move)} in head 2, a ratio of ${(other.move / link.move).toFixed(1)}; the effects, ${degrees(other.angle)} and ${degrees(link.angle)}, have a ratio of ${(other.angle / link.angle).toFixed(1)}.` : ""}</p>`;
       },
     },
     {
@@ -247,10 +248,11 @@ export const page = definePage<Explanation, ExplanationNumbers>({
     {
       title: "What may be said",
       state: { shown: "all" },
-      text: ({
-        numbers: n,
-      }) => html`<p>“This head gives ${percent(Math.max(...n.row.weights))} of its attention to ${nameOf(n, indexOfLargest(n.row.weights))}”: true, exactly. “The model understood the word because of it”: not shown by any weight. “Without it, what the model makes of the word turns by ${degrees(Math.max(...n.row.angles))}”: shown, in this sentence, by an experiment.</p>
-<p>Between a head’s output and the end are other heads, residual connections and the layers above. Two links that do the same can each look useless, because the other one is still there.</p>`,
+      text: ({ numbers: n }) => {
+        const link = indexOfLargest(n.row.weights);
+        return html`<p><i>This head gives ${percent(n.row.weights[link])} of its attention to ${nameOf(n, link)}:</i> true, exactly. <i>The model understood the word because of it:</i> not shown by any weight. <i>Without it, what the model makes of the word turns by ${degrees(n.row.angles[link])}:</i> shown, in this sentence, by an experiment.</p>
+<p>Between a head’s output and the end are other heads, residual connections and the layers above. Two links that do the same can each look useless, because the other one is still there.</p>`;
+      },
     },
   ],
   picture,

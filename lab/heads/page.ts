@@ -226,9 +226,9 @@ export const page = definePage<Heads, HeadsNumbers>({
       about: ({ shown }) => shown === "mixed",
       text: ({
         numbers: { mix, weights },
-      }) => html`<p>A layer does not average outputs either. It concatenates them, ${weights.length} × ${WIDTH} = ${weights.length * WIDTH} numbers, and multiplies them by a learned matrix W<sup>o</sup>. Each number of the result is mixed from all of them.</p>
-<p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>${weights.length}</mn></msub><mo>)</mo><msup><mi>W</mi><mi>o</mi></msup><mo>=</mo><munder><mo>∑</mo><mi>h</mi></munder><msub><mi>o</mi><mi>h</mi></msub><msubsup><mi>W</mi><mi>h</mi><mi>o</mi></msubsup></math></p>
-<p>The same result is a sum: each head adds a vector of its own, through its ${WIDTH} rows of W<sup>o</sup>. Head ${mix.largest[0]} makes <b>${percent(mix.parts[mix.largest[0]])}</b> of the sum, head ${mix.largest[1]} ${percent(mix.parts[mix.largest[1]])}; the cosine of these two vectors is ${number(mix.cosine)}. The layer adds the sum to the word’s own vector, whose length is ${number(mix.state)} here. <b>Mute a head</b> and see what is left.</p>
+      }) => html`<p>A layer does not average outputs either. It concatenates them, ${weights.length} × ${WIDTH} = ${weights.length * WIDTH} numbers, and multiplies them by a learned matrix W<sup>O</sup>. Each number of the result is mixed from all of them.</p>
+<p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>${weights.length}</mn></msub><mo>)</mo><msup><mi>W</mi><mi>O</mi></msup><mo>=</mo><munder><mo>∑</mo><mi>h</mi></munder><msub><mi>o</mi><mi>h</mi></msub><msubsup><mi>W</mi><mi>h</mi><mi>O</mi></msubsup></math></p>
+<p>The same result is a sum: each head adds a vector of its own, through its ${WIDTH} rows of W<sup>O</sup>. Head ${mix.largest[0]} makes <b>${percent(mix.parts[mix.largest[0]])}</b> of the sum, head ${mix.largest[1]} ${percent(mix.parts[mix.largest[1]])}; the cosine of these two vectors is ${number(mix.cosine)}. The layer adds the sum to the word’s own vector, whose length is ${number(mix.state)} here. <b>Mute a head</b> and see what is left.</p>
 <p>${capital(COUNTS[weights.length])} heads cost about as much as one head of ${weights.length * WIDTH} numbers: the same matrices, cut into pieces. The difference is ${COUNTS[weights.length]} rows of shares instead of one.</p>`,
     },
     {

@@ -49,3 +49,14 @@ test("what the page says of the three holds at every seed: dot falls, scaled and
     expect(additive[0], `${seed}`).toBeGreaterThan(3.5);
   }
 });
+
+test("the last text says what dot keeps at d = 16 in numbers: it is not fine there", async () => {
+  const view = await viewOf("scorers", {});
+  const { all } = view.numbers as { all: readonly { entropies: readonly number[] }[] };
+  const [, dot, scaled] = /at d = 16 it keeps ([\d.]+) of 4\.16 nats, where scaled keeps (\d\.\d+)/.exec(
+    textOf(page.steps[4].text(view as never)),
+  )!;
+  expect(Number(dot)).toBeCloseTo(all[0].entropies[0], 2);
+  expect(Number(scaled)).toBeCloseTo(all[1].entropies[0], 2);
+  expect(Number(dot)).toBeLessThan(0.5 * Number(scaled));
+});

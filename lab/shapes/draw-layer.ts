@@ -63,7 +63,7 @@ export function layer(view: ShapesView): string {
           class: `mid tv bold ${small}`,
         }) +
         stacked(M, "w", 1) +
-        text(M.x + d / 2, M.y - (wide ? 10 : 5), "Wᵒ", { class: `mid bold ${small}` }) +
+        text(M.x + d / 2, M.y - (wide ? 10 : 5), "Wᴼ", { class: `mid bold ${small}` }) +
         stacked(Y, bad ? "b" : "w", 1) +
         text(Y.x + d / 2, row + h + (wide ? 22 : 14), "output", { class: `mid bold ${small}` }),
     ),

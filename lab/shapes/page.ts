@@ -127,7 +127,7 @@ export const page = definePage<Shapes, ShapesNumbers>({
       state: { view: "layer", h: 8 },
       about: ({ view }) => view === "layer",
       text: ({ state }) =>
-        html`<p>Where do Q, K and V come from? Each word’s ${state.d} numbers are multiplied by three learned matrices. Then the columns are cut into pieces, one for each head. At the end, the outputs of the heads are put side by side again and mixed by W<sup>o</sup>.</p>`,
+        html`<p>Where do Q, K and V come from? Each word’s ${state.d} numbers are multiplied by three learned matrices. Then the columns are cut into pieces, one for each head. At the end, the outputs of the heads are put side by side again and mixed by W<sup>O</sup>.</p>`,
       predict: {
         question: "16 heads instead of 8, everything else the same: how many percent more parameters?",
         min: 0,

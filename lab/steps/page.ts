@@ -410,7 +410,7 @@ for row in [*shares, *output]:
     ],
   ],
   limits:
-    "These twenty-four numbers were chosen by hand, so the page shows how attention computes, and nothing about what a trained model looks at.",
+    "These numbers were chosen by hand, so the page shows how attention computes, and nothing about what a trained model looks at.",
   trained: {
     text: "See the same steps for one cell of a trained model",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",

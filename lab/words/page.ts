@@ -86,7 +86,7 @@ export const page = definePage<Words, WordsNumbers>({
       text: ({
         numbers: { linkShares },
       }) => html`<p>“Time flies like an arrow; fruit flies like a banana.” In the first, you read “flies” as an action. In the second, you read it as animals.</p>
-<p>Here is the same head on both. In the first, “flies” gives “time” <b>${percent(linkShares.time)}</b>. In the second, it gives “fruit” <b>${percent(linkShares.fruit)}</b>. The other words look at neither: point at “like”, or at “arrow”.</p>
+<p>Here is the same head on both. In the first, “flies” gives “time” <b>${percent(linkShares.time)}</b>. In the second, it gives “fruit” <b>${percent(linkShares.fruit)}</b>. No other word gives either more than 7 %: point at “like”, or at “arrow”.</p>
 <p>In a dictionary, a word is one entry. In a sentence, its meaning depends on the words around it. Attention is how a model takes them into account.</p>`,
     },
     {

@@ -78,3 +78,12 @@ test("a link of the page says that a word looks at another only where contrast s
     store.dispose();
   }
 });
+
+test("no other word gives “time” or “fruit” more than the 7 % of the text", async () => {
+  for (let query = 0; query < 7; query++) {
+    if (query === looks("time")) continue;
+    const { lines } = await compute({ ...page.initial, line: "flies", query });
+    for (const [i, name] of (["time", "fruit"] as const).entries())
+      expect(lines[i].shares[finds(name)], `${query} ${name}`).toBeLessThan(0.07);
+  }
+});
