@@ -317,6 +317,7 @@ const REFUSED: Row[] = [
   ["tokenShares of texts", "argument", 'tokenShares: expected the logits [V], a Float64Array or a tensor, got ["1", "2"]', () => models.tokenShares(["1", "2"] as any)],
   ["a copy of a model without its tokenizer", "model", "generateText: model must be what readModel returns, got Object", () => [...models.generateText({ ...gpt, tokenizer: undefined } as any, "a")]],
   ["messages with a hole", "argument", "chatPrompt: expected a list of messages", () => models.chatPrompt(gpt, [undefined, { role: "user", content: "a" }] as any)],
+  ["transposeA as a text", "transposeA", 'matmul: transposeA must be true or false, got "true"', () => N.matmul(x, x, { transposeA: "true" })],
   ["keys of another head size", "cache", "KeyValueCache.append: keys and values must be", () => gpt.model.cache(4).append(0, h.ones([2, 1, 3]), h.ones([2, 1, 3]))],
   ["logits of states of another width", "hidden", "hidden must be states [..., ", () => gpt.model.logits(h.ones([2, 3]))],
   ["layerWeights of a layer without a query", "argument", "layerWeights: expected the attention of a layer", () => models.layerWeights({ key: x, lse: x } as any)],
@@ -346,6 +347,11 @@ describe("refused with what to do", () => {
 });
 
 describe("what is near a mistake still works", () => {
+  it("a cache whose layers have one size takes keys of that size", () => {
+    const Cache = gpt.model.cache(1).constructor as any;
+    const cache = new Cache({ layers: 1, heads: 2, d: 3, capacity: 4, dtype: "float32" });
+    expect(cache.append(0, h.ones([2, 1, 3]), h.ones([2, 1, 3]))[0].shape).toEqual([2, 1, 3]);
+  });
   it("the name of an array in an npz file may have a /, as in NumPy", async () => {
     expect([...(await io.readNpz(await io.writeNpz({ "a/b": x }))).keys()]).toEqual(["a/b"]);
   });

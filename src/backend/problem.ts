@@ -14,12 +14,11 @@ import {
   refuseGot,
   ShapeError,
 } from "../core/errors.ts";
+import { checkKnownOptions } from "../core/known-names.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
-import { checkOptionNames } from "../core/option-names.ts";
 import type { CellStrides, Layout, Shape } from "../core/shape.ts";
 import { cellStrides, checkLayout, resolveShape, rowShape } from "../core/shape.ts";
 import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
-import { causal } from "../masks/causal.ts";
 import type { Mask, NumberExpression, Table } from "../masks/expression/expr.ts";
 import { BoolExpression, ScoreMod, VARS, withScore } from "../masks/expression/expr.ts";
 import { FOREIGN, isForeign } from "../masks/expression/foreign.ts";
@@ -56,7 +55,8 @@ export interface AttentionOptions extends PositionOptions {
 }
 
 /** The mask of `isCausal`: one expression, so that calls share its plans. */
-const CAUSAL = /* @__PURE__ */ causal();
+/** As `causal()`, without its name and parameters: a call without a mask does not bundle them. */
+const CAUSAL = /* @__PURE__ */ (() => VARS.k.le(VARS.q))();
 
 const NAMES: readonly (keyof AttentionOptions)[] = [
   "attnMask", "isCausal", "queryOffset", "keyOffset", "queryPositions", "keyPositions", "scale", "scoreMod", "sinks", "dropoutP", "seed", "layout", "returnWeights",
@@ -249,7 +249,7 @@ export function checkAttentionOptions(what: string, options: object, extra: read
     value !== null && ((NAMES as readonly string[]).includes(name) || extra.includes(name));
   // Fast path for valid options, without the search for a suggestion.
   if (arrayName(options) === "Object") if (Object.entries(options).every(isKnown)) return;
-  checkOptionNames(what, options, [...NAMES, ...extra]);
+  checkKnownOptions(what, options, [...NAMES, ...extra]);
 }
 
 function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): void {

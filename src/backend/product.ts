@@ -6,7 +6,7 @@
 import { resultArray } from "../core/arena.ts";
 import { arrayFor, isFloat } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
+import { checkKnown } from "../core/known-names.ts";
 import type { Operand } from "../core/shape.ts";
 import { asTensor, elementRange, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
 
@@ -58,7 +58,9 @@ export function resolveProduct(
   right: TensorLike,
   options: MatmulOptions,
 ): Product {
-  checkNames(what, options, OPTIONS);
+  checkKnown(what, options, OPTIONS, undefined, (name, x) =>
+    name.startsWith("transpose") && typeof x !== "boolean" ? "true or false" : undefined,
+  );
   const [a, b] = [asTensor(`${what}: a`, left), asTensor(`${what}: b`, right)];
   const both = () => `${formatTensor("a", a)}, ${formatTensor("b", b)}`;
   const fail = (code: string, text: string): never => {

@@ -2,7 +2,7 @@
 
 import { type DType, isInteger, readerOf, type TypedData } from "./dtype.ts";
 import { refuseValue } from "./errors.ts";
-import { checkNames } from "./option-names.ts";
+import { checkKnown } from "./known-names.ts";
 
 /** A tensor, by the fields that are read here. */
 interface Elements {
@@ -59,7 +59,7 @@ export function tensorJson(t: Elements): TensorJson {
  * different sizes are written with exponents.
  */
 export function tensorText(t: Elements, options: FormatOptions = {}): string {
-  checkNames("Tensor.toString", options, ["precision", "threshold", "edge"]);
+  checkKnown("Tensor.toString", options, ["precision", "threshold", "edge"]);
   const { precision = 4, threshold = 1000, edge = 3 } = options;
   for (const [name, value] of Object.entries({ precision, threshold, edge }))
     if (!(value === Infinity || (Number.isInteger(value) && value >= 0)))

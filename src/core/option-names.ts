@@ -1,10 +1,8 @@
-/** Checks names of options: an unknown name is refused, with a suggestion. */
-import { formatValue, isList, OptionError, refuseValue } from "./errors.ts";
-
-const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
+/** Checks names and kinds of options: an unknown name is refused, with a suggestion, and a value of another kind. */
+import { isList, refuseValue } from "./errors.ts";
+import { checkKnown, checkKnownOptions, type ExpectedOf, isObject, SYNONYMS } from "./known-names.ts";
 
 const isText = (x: unknown) => typeof x === "string";
-const isObject = (x: unknown) => Object.prototype.toString.call(x) === "[object Object]";
 const isFrom = (low: number) => (x: unknown) => Number.isSafeInteger(x) && (x as number) >= low;
 const listOf = (passes: (x: unknown) => boolean) => (x: unknown) =>
   // A hole of an array is undefined here; every() would skip it.
@@ -59,15 +57,13 @@ const KIND_OF: ReadonlyMap<string, ValueKind> = new Map(
   }).flatMap(([kind, names]) => namesOf(names).map((name) => [name, kind as ValueKind] as const)),
 );
 
-/** Options for which null has a meaning: `position: null` is every position. */
-const NULLABLE = ["position"];
-
-/** What an option that means the same wherever it occurs must be; undefined where its value is fine. */
-function expectedOf(name: string, x: unknown, named: ValueKind | undefined): string | undefined {
-  if (x === null && !NULLABLE.includes(name)) return "a value or left out";
-  const kind = named ?? (/^on[A-Z]/.test(name) ? "a function" : undefined);
-  return kind === undefined || KINDS[kind](x) ? undefined : kind;
-}
+/** What an option that means the same wherever it occurs must be, where its value is not; `kinds` has what it means here. */
+const expectedIn =
+  (kinds: ReadonlyMap<string, ValueKind | "">): ExpectedOf =>
+  (name, x) => {
+    const kind = kinds.get(name) || KIND_OF.get(name) || (/^on[A-Z]/.test(name) ? "a function" : undefined);
+    return kind === undefined || KINDS[kind](x) ? undefined : kind;
+  };
 
 /** Returns the argument `name` of the function `what`. Throws unless it is of this kind. */
 export function checkKind<T>(what: string, name: string, kind: ValueKind, x: T): T {
@@ -93,31 +89,10 @@ export function checkNames(
   what: string,
   options: object,
   names: readonly string[],
-  synonymOf: (name: string) => string | undefined = () => undefined,
+  synonymOf?: (name: string) => string | undefined,
   kinds: ReadonlyMap<string, ValueKind | ""> = KIND_OF,
 ): void {
-  // Options in a Map or a promise would be ignored silently.
-  if (!isObject(options)) refuseValue(what, "options", "an object", options);
-  for (const name of Object.keys(options))
-    if (!names.includes(name)) {
-      const likely = names.find((other) => plain(other) === plain(name)) ?? synonymOf(plain(name));
-      const isOption = names.includes(likely?.split(":")[0] ?? "");
-      const hint = isOption
-        ? `did you mean ${likely}? The options are`
-        : likely?.includes(". ")
-          ? `${likely}The options are`
-          : "expected one of";
-      throw new OptionError(
-        "option-name",
-        `${what}: unknown option ${formatValue(name)}; ${hint} ${names.join(", ")}`,
-        { option: name },
-      );
-    }
-  for (const [name, value] of Object.entries(options)) {
-    const expected =
-      value === undefined ? undefined : expectedOf(name, value, kinds.get(name) || KIND_OF.get(name));
-    if (expected !== undefined) refuseValue(what, name, expected, value);
-  }
+  checkKnown(what, options, names, synonymOf, expectedIn(kinds));
 }
 
 /**
@@ -125,42 +100,16 @@ export function checkNames(
  * was passed in place of options.
  */
 export function checkOptionNames(what: string, options: object, names: readonly string[]): void {
-  if (names.includes("attnMask") && options !== null && typeof options === "object" && isMaskLike(options))
-    throw new OptionError(
-      "options",
-      `${what}: the options are { … }, got ${formatValue(options)}; a mask goes into them: { attnMask: mask }`,
-      { got: options },
-    );
-  checkNames(what, options, names, (name) => SYNONYMS[name]);
+  checkKnownOptions(what, options, names, ALL_SYNONYMS, expectedIn(KIND_OF));
 }
 
-/** True for a mask, a score mod or a tensor. */
-function isMaskLike(x: object): boolean {
-  return ("op" in x && "args" in x) || "expr" in x || ("data" in x && ("shape" in x || "dims" in x));
-}
-
-/** Names in other libraries, lower case, and the option of heed. */
-const SYNONYMS: Readonly<Record<string, string>> = {
-  mask: "attnMask",
-  attentionmask: "attnMask",
-  bias: "attnMask",
-  causal: "isCausal",
-  dropout: "dropoutP",
+/** As `SYNONYMS`, with those of layers, generation and training. */
+const ALL_SYNONYMS: Readonly<Record<string, string>> = {
+  ...SYNONYMS,
   keypaddingmask:
     "keyMask: eq(key_padding_mask, 0), for true means attend here and ignore in PyTorch's key_padding_mask",
-  batchfirst: "heed is always batch first, [B, N, d]. ",
   maxnewtokens: "maxTokens",
   maxlength: "maxTokens",
-  keymask: "attnMask",
-  window: "attnMask",
-  windowsize: "attnMask",
-  softcap: "scoreMod",
-  logitssoftcap: "scoreMod",
-  alibi: "scoreMod",
-  alibislopes: "scoreMod",
-  needweights: "returnWeights",
-  offset: "queryOffset",
-  data: "attnMask",
   keepdim: "keepAxis",
   keepdims: "keepAxis",
   learningrate: "lr",

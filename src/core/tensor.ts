@@ -39,6 +39,7 @@ import {
   tensorJson,
   tensorText,
 } from "./format.ts";
+import { checkKnown } from "./known-names.ts";
 import {
   fromFlat,
   fromNested,
@@ -47,7 +48,6 @@ import {
   type NestedBooleans,
   type NestedNumbers,
 } from "./nested.ts";
-import { checkNames } from "./option-names.ts";
 import { activeRecording, isResult, recordMove } from "./recording/recording.ts";
 
 /** Nested arrays of numbers, booleans or bigints, read as a tensor. */
@@ -383,7 +383,7 @@ export function asTensor(what: string, value: TensorLike | Tensor, like?: Tensor
       `${what}: expected a tensor { data, shape }, got ${formatValue(value)} without a shape`,
       { got: value },
     );
-  if (Object.getPrototypeOf(object) === Object.prototype) checkNames(`${what}: a tensor`, object, FIELDS);
+  if (Object.getPrototypeOf(object) === Object.prototype) checkKnown(`${what}: a tensor`, object, FIELDS);
   const lengths = Array.from(shape as readonly number[]);
   checkShape(what, lengths);
   const label = object.dtype ?? object.type;

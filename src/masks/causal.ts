@@ -1,6 +1,6 @@
 /** Causal attention: a query attends to the keys up to its own position. Vaswani et al. 2017, section 3.2.3. */
 import { checkCount } from "../core/errors.ts";
-import { type Mask, maskMod } from "./expression/expr.ts";
+import { type Mask, VARS } from "./expression/expr.ts";
 import { maskKind } from "./kind.ts";
 
 /**
@@ -11,7 +11,7 @@ import { maskKind } from "./kind.ts";
  */
 export function causal(): Mask {
   checkCount("causal", arguments, 0);
-  return maskMod(({ q, k }) => k.le(q));
+  return VARS.k.le(VARS.q);
 }
 
 /** Causal attention by name. */

@@ -1,11 +1,21 @@
 /** Tables: numbers that expressions read by index, such as slopes, lengths and biases. */
 import { checkOnCpu } from "../../core/device/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { checkCount, DTypeError, OptionError, refuseGot, ShapeError } from "../../core/errors.ts";
+import { checkCount, DTypeError, isList, OptionError, refuseGot, ShapeError } from "../../core/errors.ts";
+import { checkKnown } from "../../core/known-names.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
-import { checkKinds } from "../../core/option-names.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { lift, NumberExpression, type Table } from "./expr.ts";
+
+const isFlag = (x: unknown) => typeof x === "boolean";
+
+/** What an option must be, and its test; the table in core/option-names.ts would be in the bundle of every call. */
+const ABOUT: Readonly<Record<string, readonly [kind: string, passes: (x: unknown) => boolean]>> = {
+  name: ["a text", (x) => typeof x === "string"],
+  strict: ["true or false", isFlag],
+  exact: ["a list of true or false", (x) => isList(x) && Array.from(x as unknown[]).every(isFlag)],
+  highest: ["a number", Number.isFinite],
+};
 
 /**
  * A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values are a tensor, a flat list or nested
@@ -25,12 +35,9 @@ export function table(
   at(...index: (NumberExpression | number)[]): NumberExpression;
 } {
   checkCount("table", arguments, 2);
-  checkKinds("table", about, {
-    "a text": "name",
-    "": "strict",
-    "a list of true or false": "exact",
-    "a number": "highest",
-  });
+  checkKnown("table", about, Object.keys(ABOUT), undefined, (option, x) =>
+    ABOUT[option][1](x) ? undefined : ABOUT[option][0],
+  );
   const { name = "table" } = about;
   const source = isTensorLike(values)
     ? asTensor(name, values)

@@ -29,8 +29,10 @@ const SIZE = { "": "layers heads d capacity", "a text": "dtype device" } as cons
 
 /** A size of every layer, from one number for all of them or from one for each. */
 function eachLayer(name: string, layers: number, size: number | readonly number[]): readonly number[] {
-  if (!Array.isArray(size))
-    return Array(layers).fill(checkInteger("KeyValueCache", name, size as number, 1)) as number[];
+  if (!Array.isArray(size)) {
+    checkInteger("KeyValueCache", name, size, 1);
+    return Array(layers).fill(size) as number[];
+  }
   if (size.length !== layers)
     throw argumentError("KeyValueCache", `${name}, a number or one for each of ${layers} layers`, size);
   for (const n of size) checkInteger("KeyValueCache", name, n, 0);
@@ -89,7 +91,8 @@ export class KeyValueCache {
     if (!(layer < this.#keys.length))
       checkInteger("KeyValueCache.append", "layer", layer, 0, this.#keys.length - 1);
     const n = key.shape[1];
-    const { heads, d, dtype } = this.#size;
+    const { dtype } = this.#size;
+    const [heads, , d] = this.#keys[layer].shape;
     for (const t of [key, value])
       if (t.shape[0] !== heads || t.shape[1] !== n || t.shape[2] !== d || t.dtype !== dtype)
         throw new ShapeError(
