@@ -124,6 +124,7 @@ it.each([
     const [command] = publishCommands([name], version);
     await withRegistry(async (url, received) => {
       // Provenance comes from the host that builds the release.
+      expect(command).toContain(" --provenance");
       const line = `${command.replace(" --provenance", "")} --registry=http://${url} --//${url}:_authToken=none`;
       const child = spawn(line, { cwd: project, shell: true });
       let text = "";

@@ -24,7 +24,15 @@ import {
 import type { State } from "../../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../../core/tensor.ts";
 import { releaseBuffer, takeBuffer } from "../communicator/buffers.ts";
-import { allRows, type ContextCall, type LocalRows, localQueries, prepare, rowsOf } from "./call.ts";
+import {
+  allRows,
+  type ContextCall,
+  type LocalRows,
+  localQueries,
+  prepare,
+  rowsOf,
+  type Within,
+} from "./call.ts";
 import {
   addInto,
   addMaskPart,
@@ -91,12 +99,22 @@ export async function contextAttentionBackward(
   options: ContextBackwardOptions = {},
 ): Promise<ContextGradients> {
   checkCount("contextAttentionBackward", arguments, 8);
+  return backwardWithin((part) => part(), comm, plan, dOutput, query, key, value, state, options);
+}
+
+/** `contextAttentionBackward`, whose parts between two messages `within` runs. */
+export async function backwardWithin(
+  within: Within,
+  ...[comm, plan, dOutput, query, key, value, state, options = {}]: Parameters<
+    typeof contextAttentionBackward
+  >
+): Promise<ContextGradients> {
   const what = "contextAttentionBackward";
   const isObject = Object.prototype.toString.call(options) === "[object Object]";
   const { wanted = ["mask", "sinks", "tables"], ...forward } = isObject ? options : {};
   let backward: Omit<BackwardCall, keyof ContextCall> | undefined;
   const args = [plan, query, key, value, isObject ? forward : options] as const;
-  const call = await prepare(what, comm, args, (call) => {
+  const call = await prepare(what, comm, args, within, (call) => {
     backward = upstreamOf(call, dOutput, state, wanted);
     return { wanted: wanted.join(", "), "dtype of dOutput": backward.dOutput.dtype };
   });
@@ -191,19 +209,15 @@ function local(
 ): LocalGradients {
   const { wanted } = call;
   const options: AttentionOptions = call.local(queries, keys);
-  const gradients = attentionBackward(
-    dOutput,
-    query,
-    widened(key),
-    widened(value),
-    { output, lse },
-    {
-      ...options,
-      // lse is that of all keys, of which `key` has some.
-      checkSums: false,
-      ...(sinks && call.sinks !== undefined && { sinks: call.sinks }),
-      wanted: wanted.filter((name) => name !== "sinks" || sinks),
-    },
+  const backwardOptions = {
+    ...options,
+    // lse is that of all keys, of which `key` has some.
+    checkSums: false,
+    ...(sinks && call.sinks !== undefined && { sinks: call.sinks }),
+    wanted: wanted.filter((name) => name !== "sinks" || sinks),
+  };
+  const gradients = call.within(() =>
+    attentionBackward(dOutput, query, widened(key), widened(value), { output, lse }, backwardOptions),
   );
   return { gradients, queries, keys };
 }
@@ -213,7 +227,7 @@ const ownQueries = ({ dOutput, query, state }: BackwardCall) =>
 
 async function gather(call: BackwardCall): Promise<Parts> {
   const { comm, plan } = call;
-  const all = await gatherRows(comm, plan, [call.key, call.value]);
+  const all = await gatherRows(comm, plan, [call.key, call.value], call.within);
   const extra = local(call, ownQueries(call), all, localQueries(call), allRows(plan), true);
   const { gradients } = extra;
   const [dKey, dValue] = await sumRows(comm, plan, [gradients.dKey, gradients.dValue]);

@@ -41,9 +41,14 @@ export interface ContextCall {
   readonly isMaskList: boolean;
   /** Options that every local call shares. */
   readonly base: AttentionOptions;
+  /** Runs the parts of the call between two messages: in the memory of a step, where a tape has one. */
+  readonly within: Within;
   /** Options of a local call: queries and keys at these positions; undefined: all positions of the plan. */
   local(queries: LocalRows, keys: LocalRows): AttentionOptions;
 }
+
+/** Runs a synchronous part of a call. */
+export type Within = <T>(part: () => T) => T;
 
 /** Rows of a local call: ranges that select parts of mask tensors, and positions. Undefined ranges: rows outside the plan (replicated queries). */
 export interface LocalRows {
@@ -83,20 +88,23 @@ export async function prepare(
   what: string,
   comm: Communicator,
   args: Arguments,
+  within: Within,
   more: (call: ContextCall) => Terms = () => ({}),
 ): Promise<ContextCall> {
   checkCommunicator(what, comm);
-  return agree(comm, what, () => {
-    const { call, terms } = describe(what, comm, args);
-    return { terms: { ...terms, ...more(call) }, value: call };
-  });
+  return agree(comm, what, () =>
+    within(() => {
+      const { call, terms } = describe(what, comm, args);
+      return { terms: { ...terms, ...more({ ...call, within }) }, value: { ...call, within } };
+    }),
+  );
 }
 
 function describe(
   what: string,
   comm: Communicator,
   [plan, queryLike, keyLike, valueLike, options]: Arguments,
-): { call: ContextCall; terms: Terms } {
+): { call: Omit<ContextCall, "within">; terms: Terms } {
   checkOptions(what, comm, plan, options);
   const { layout = "bhsd", via = "auto", queries = "sharded" } = options;
   const { rank } = comm;
@@ -149,7 +157,7 @@ function describe(
   );
   const method = via === "auto" ? chooseVia(problem, key, value, replicated, options) : via;
   if (replicated && method !== "resident") throw viaError(what, via);
-  const call: ContextCall = {
+  const call: Omit<ContextCall, "within"> = {
     what,
     comm,
     plan,

@@ -18,7 +18,7 @@ import type { State } from "../../core/state.ts";
 import { type Tensor, type TensorLike, transposed } from "../../core/tensor.ts";
 import { releaseBuffer } from "../communicator/buffers.ts";
 import type { Communicator } from "../communicator/communicator.ts";
-import { allRows, type ContextCall, localQueries, prepare, rowsOf } from "./call.ts";
+import { allRows, type ContextCall, localQueries, prepare, rowsOf, type Within } from "./call.ts";
 import { column, flat, formOf, gatherRows, pack, scatterRows, unpack } from "./messages.ts";
 import type { ContextOptions } from "./options.ts";
 import { aroundRing } from "./ring.ts";
@@ -47,19 +47,34 @@ export async function contextAttention(
   options: ContextOptions = {},
 ): Promise<State> {
   checkCount("contextAttention", arguments, 6);
-  const call = await prepare("contextAttention", comm, [plan, query, key, value, options]);
+  return attendWithin((part) => part(), comm, plan, query, key, value, options);
+}
+
+/** `contextAttention`, whose parts between two messages `within` runs. */
+export async function attendWithin(
+  within: Within,
+  comm: Communicator,
+  plan: ShardPlan,
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options: ContextOptions = {},
+): Promise<State> {
+  const call = await prepare("contextAttention", comm, [plan, query, key, value, options], within);
   const state = await { gather, ring, resident }[call.via](call);
-  return narrowState(call, state);
+  return within(() => narrowState(call, state));
 }
 
 async function gather(call: ContextCall): Promise<State> {
-  const { comm, plan } = call;
-  const [key, value] = await gatherRows(comm, plan, [call.key, call.value]);
+  const { comm, plan, within } = call;
+  const [key, value] = await gatherRows(comm, plan, [call.key, call.value], within);
   const all = allRows(plan);
-  return scaledDotProductAttention(call.query, key, value, {
-    ...call.local(localQueries(call), all),
-    ...(call.sinks !== undefined && { sinks: call.sinks }),
-  });
+  return within(() =>
+    scaledDotProductAttention(call.query, key, value, {
+      ...call.local(localQueries(call), all),
+      ...(call.sinks !== undefined && { sinks: call.sinks }),
+    }),
+  );
 }
 
 async function ring(call: ContextCall): Promise<State> {
@@ -70,12 +85,14 @@ async function ring(call: ContextCall): Promise<State> {
   for await (const { owner, tensors, step } of aroundRing(comm, plan, [call.key, call.value])) {
     const [key, value] = tensors;
     const theirs = rowsOf(plan, owner);
-    const state = scaledDotProductAttention(query, key, value, {
-      ...call.local(mine, theirs),
-      // A sink counts once: with the rank's own keys.
-      ...(step === 0 && call.sinks !== undefined && { sinks: call.sinks }),
+    merged = call.within(() => {
+      const state = scaledDotProductAttention(query, key, value, {
+        ...call.local(mine, theirs),
+        // A sink counts once: with the rank's own keys.
+        ...(step === 0 && call.sinks !== undefined && { sinks: call.sinks }),
+      });
+      return merged ? mergeStates([merged, state]) : state;
     });
-    merged = merged ? mergeStates([merged, state]) : state;
   }
   if (merged === undefined) throw new RangeError(`ring of ${size} ranks: rank ${rank} computed nothing`);
   return merged;

@@ -1,4 +1,5 @@
 /** Tensors as messages: several in one message, gathered from all ranks, or sent to the ranks of their rows. */
+import { resultArray } from "../../core/arena.ts";
 import { arrayFor, DTYPES, type DType, readerOf } from "../../core/dtype.ts";
 import { sizeOf, Tensor } from "../../core/tensor.ts";
 import { releaseBuffer, takeBuffer } from "../communicator/buffers.ts";
@@ -135,6 +136,7 @@ export async function gatherRows(
   comm: Communicator,
   plan: ShardPlan,
   tensors: readonly Tensor[],
+  within: <T>(part: () => T) => T = (part) => part(),
 ): Promise<Tensor[]> {
   const forms = tensors.map(formOf);
   const bytes = Array.from({ length: comm.size }, (_, r) => messageBytes(forms, plan.size(r)));
@@ -145,10 +147,13 @@ export async function gatherRows(
   const mine = pack(comm, tensors);
   await comm.allGather(mine, all, bytes);
   releaseBuffer(comm, mine);
-  const sequences = forms.map(({ lead, width, dtype, like }) => {
-    const shape = [...lead, plan.length, width];
-    return new Tensor(emptyLike(like, sizeOf(shape)), shape, dtype);
-  });
+  const sequences = within(() =>
+    forms.map(({ lead, width, dtype, like }) => {
+      const shape = [...lead, plan.length, width];
+      const size = sizeOf(shape);
+      return new Tensor(dtype === "float32" ? resultArray(size) : emptyLike(like, size), shape, dtype);
+    }),
+  );
   let at = 0;
   for (let r = 0; r < comm.size; r++) {
     const part = unpack(all.subarray(at, at + bytes[r]), forms, plan.size(r));

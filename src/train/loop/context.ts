@@ -5,8 +5,9 @@
  */
 
 import { type Communicator, checkCommunicator } from "../../cluster/communicator/communicator.ts";
-import { contextAttentionBackward } from "../../cluster/context/backward.ts";
-import { contextAttention } from "../../cluster/context/forward.ts";
+import { backwardWithin } from "../../cluster/context/backward.ts";
+import type { Within } from "../../cluster/context/call.ts";
+import { attendWithin } from "../../cluster/context/forward.ts";
 import { checkOptions, type Via } from "../../cluster/context/options.ts";
 import { type ShardPlan, shardSequence } from "../../cluster/context/shard.ts";
 import type { PartedScope } from "../../core/arena.ts";
@@ -90,7 +91,8 @@ export class ContextTape extends Tape implements SequenceShard {
     checkCount("ContextTape.attend", arguments, 4);
     checkKinds("ContextTape.attend", options, { "": "attnMask isCausal scoreMod sinks scale dropoutP seed" });
     const [comm, plan, call] = [this.#comm, this.#plan, { ...options, via: this.#via }];
-    const state = await contextAttention(comm, plan, query, key, value, call);
+    const within: Within = (part) => this.within(part);
+    const state = await attendWithin(within, comm, plan, query, key, value, call);
     const extras = extrasOf(options);
     this.run(() =>
       record({
@@ -105,16 +107,10 @@ export class ContextTape extends Tape implements SequenceShard {
         },
         backwardAsync: async ([d], wanted) => {
           const kinds = extras.filter((_, n) => wanted?.[3 + n] ?? true).map(({ kind }) => kind);
-          const gradients = await contextAttentionBackward(
-            comm,
-            plan,
-            d as Tensor,
-            query,
-            key,
-            value,
-            state,
-            { ...call, wanted: [...new Set(kinds)] },
-          );
+          const gradients = await backwardWithin(within, comm, plan, d as Tensor, query, key, value, state, {
+            ...call,
+            wanted: [...new Set(kinds)],
+          });
           // Those of masks, sinks and tables are sums over ranks already: rank 0 counts them.
           const isFirst = comm.rank === 0;
           return [
