@@ -74,7 +74,7 @@ export const page = definePage<Becomes, BecomesNumbers>({
         numbers: { full },
       }) => html`<p>The shares of a word say where it looks. What it takes home is a vector: the values of all words, each times its share, added up. Papers call it a <em>context vector</em>, and the word is then <em>contextual</em>.</p>
 <p class="formula"><math><msub><mi>c</mi><mi>i</mi></msub><mo>=</mo><munder><mo>∑</mo><mi>j</mi></munder><msub><mi>α</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><msub><mi>v</mi><mi>j</mi></msub></math></p>
-<p>Take “flies” in <b>time flies like an arrow</b> and in <b>fruit flies like a banana</b>. A trained encoder (MiniLM, 6 layers of 12 heads) begins with the same 384 numbers for both: before the first layer their cosine is ${number(full.apart[0])}. Cosine says how far two vectors have the same direction: 1 is the same, 0 is nothing in common.</p>
+<p>Take “flies” in <b>time flies like an arrow</b> and in <b>fruit flies like a banana</b>. A trained encoder (MiniLM, 6 layers of 12 heads) begins with the same 384 numbers for both, the row of “flies” in a table of words, as in word2vec, and that of its place: before the first layer their cosine is ${number(full.apart[0])}. Cosine says how far two vectors have the same direction: 1 is the same, 0 is nothing in common.</p>
 <p>After one layer it is <b>${number(full.apart[1])}</b>. In the plane, right means nearer to “runs”, and up nearer to “insect”.</p>`,
     },
     {

@@ -96,7 +96,7 @@ export const page = definePage<Cost, CostNumbers>({
         numbers: n,
       }) => html`<p>For short texts it is not. Four matrices make queries, keys, values and the output from each word (the gray line). Write d for the ${HEADS * WIDTH} numbers of a word, and count:</p>
 <p class="formula"><math><munder><mrow><mn>4</mn><msup><mi>n</mi><mn>2</mn></msup><mi>d</mi></mrow><mtext>attention</mtext></munder><mo>=</mo><munder><mrow><mn>8</mn><mi>n</mi><msup><mi>d</mi><mn>2</mn></msup></mrow><mtext>projections</mtext></munder><mspace width="1em"></mspace><mo>⇔</mo><mspace width="1em"></mspace><mi>n</mi><mo>=</mo><mn>2</mn><mi>d</mi></math></p>
-<p>Here that is <b>${wordsOf(n.even)}</b> words. Now, at ${wordsOf(n.now.n)}, attention takes ${n.now.attention === n.now.projections ? "exactly as much as" : `${number(n.now.attention / n.now.projections)} times`} the projections. In a wider model the two are equal at an even longer text.</p>`,
+<p>Here that is <b>${wordsOf(n.even)}</b> words. Now, at ${wordsOf(n.now.n)}, attention takes ${n.now.attention === n.now.projections ? "exactly as much as" : `${number(n.now.attention / n.now.projections)} times`} the projections. In a wider model the two are equal at an even longer text. In papers, attention is O(n²·d) and the projections are O(n·d²).</p>`,
     },
     {
       title: "On your machine",

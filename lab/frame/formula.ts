@@ -95,6 +95,19 @@ const LEVELS: readonly Readonly<Record<string, (a: FormulaValue, b: FormulaValue
 ];
 const POWER = each("**", (a, b) => a ** b);
 
+/** What readers are used to write in NumPy and PyTorch, and the same here, where functions are by rows. */
+const HABITS: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:np|torch|F)\./gu, ""],
+  [/,?\s*(?:(?:axis|dim)\s*=\s*-?1\b|keepdims?\s*=\s*True)/gu, ""],
+  [/\bconcat(?:enate)?\(\s*[[(]([^\])]*)[\])]\s*\)/gu, "concat($1)"],
+  [/\.(?:transpose|t)\(\)/gu, ".T"],
+  [/(\w+)\.(max|sum|softmax)\(\)/gu, "$2($1)"],
+  [/&/gu, " and "],
+  [/\|/gu, " or "],
+  [/~/gu, " not "],
+];
+const withoutHabits = (text: string) => HABITS.reduce((all, [habit, here]) => all.replace(habit, here), text);
+
 /** Reads and computes one expression. */
 class Reader {
   readonly #words: readonly string[];
@@ -109,7 +122,9 @@ class Reader {
   all(): FormulaValue {
     const value = this.#level(0);
     if (this.#at < this.#words.length)
-      throw new SyntaxError(`“${this.#words[this.#at]}” was not expected here`);
+      throw new SyntaxError(
+        `“${this.#words[this.#at]}” was not expected here${this.#words[this.#at] === "^" ? ": a power is **" : ""}`,
+      );
     return value;
   }
 
@@ -186,7 +201,7 @@ export function run(program: string, inputs: Names): FormulaValue {
     if (text === "") continue;
     const [, name, expression] = /^(?:([A-Za-z]\w*)\s*=(?!=))?(.*)$/su.exec(text)!;
     try {
-      result = new Reader(expression, names).all();
+      result = new Reader(withoutHabits(expression), names).all();
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       throw new SyntaxError(`Line ${at + 1}: ${error.message}.`);

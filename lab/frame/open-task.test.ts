@@ -181,3 +181,21 @@ test("a wrong guess gets a reason, the right one none", async () => {
       for (const guess of far) expect(reason(guess), `${name}: ${guess}`).toMatch(/^ \S.{20,}/);
     }
 });
+
+test("habits of NumPy and PyTorch are read: prefixes, axes of rows, methods, & for and; ^ is answered", () => {
+  for (const [name, program] of [
+    ["scale", "F.softmax(Q @ K.transpose() / np.sqrt(dk), dim=-1) @ V"],
+    ["masks", "(j <= i) & (i - j <= 2) & (j < n)"],
+    ["masks", "(j <= i) & ~(i - j > 2) & (j < n)"],
+    ["steps", "e = np.exp(s - s.max(axis=1, keepdims=True))\ne / e.sum() @ V"],
+    ["steps", "e = exp(s - max(s, axis=1, keepdims=True))\ne / sum(e) @ V"],
+    ["heads", "np.concatenate([A, B], axis=1) @ WO"],
+    ["heads", "np.concatenate((A, B), axis=-1) @ WO"],
+  ] as const)
+    expect(check(OPEN_TASKS[name], program), program).toMatchObject({ right: true });
+  expect(check(OPEN_TASKS.cost, "4 * n^2 * d").says).toBe(
+    "Line 1: “^” was not expected here: a power is **.",
+  );
+  // The first axis is not that of rows.
+  expect(check(OPEN_TASKS.scale, "softmax(Q @ K.T / sqrt(dk), axis=0) @ V").right).toBe(false);
+});
