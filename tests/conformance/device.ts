@@ -107,6 +107,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   "ragged lengths": { options: () => ({ attnMask: [keyLengths([5, 13]), causal()] }) },
   "fully masked rows": { options: () => ({ attnMask: [keyLengths([0, 13]), queryLengths([9, 4])] }) },
   "NaN in masked keys and values": { inputs: masked, options: () => ({ attnMask: keyLengths(5) }) },
+  "NaN in masked keys and values, by a float mask": { inputs: masked, options: (place) => ({ attnMask: place(new Tensor(Float32Array.from({ length: 13 }, (_, j) => (j < 5 ? j : -Infinity)), [13], "float32")) }) },
   dropout: { options: () => ({ dropoutP: 0.3, seed: 11 }) },
   "scale and offset": { options: () => ({ scale: 0.2, isCausal: true, queryOffset: [4, 0] }) },
   "layout bshd": { inputs: inputs([2, 9, 4, 8], [2, 13, 2, 8], [2, 13, 2, 6]), options: () => ({ layout: "bshd" }) },

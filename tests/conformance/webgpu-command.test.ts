@@ -18,8 +18,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const at = (name: string) => join(folder, name);
 
 describe.skipIf(!gpu)(`heed --device gpu${gpu ? "" : `: ${reason}`}`, () => {
-  it("doctor names the adapter and the level of its kernels", async () => {
-    const { webgpu } = JSON.parse((await heed("doctor", "--json")).out);
+  it("doctor names the adapter and the level of its kernels, and the driver's warnings are not on standard error", async () => {
+    const { out, err } = await heed("doctor", "--json");
+    const { webgpu } = JSON.parse(out);
+    expect(err).toBe("");
     expect(webgpu.available).toBe(true);
     expect(webgpu.text).toMatch(/.; level portable$/);
   });

@@ -210,6 +210,7 @@ export const FAULTS = [
   { name: "on a GPU dv is a sum of ds", file: "src/webgpu/attention/backward.ts", find: 'addRows("c", chunksV, "ps"', put: 'addRows("c", chunksV, "gs"', tests: GPU },
   { name: "on a GPU dropout of weights takes rows for keys", file: "src/webgpu/attention/weights.ts", find: "dropped(b, h, i, j)", put: "dropped(b, h, j, i)", tests: GPU },
   { name: "on a GPU weights read the first key only", file: "src/webgpu/attention/weights.ts", find: "kAt + j * k_row()", put: "kAt", tests: GPU },
+  { name: "on a GPU a float mask of −∞ lets NaN through", file: "src/webgpu/attention/call.ts", find: "isVisible = isVisible && bitcast<u32>(x) != 0xff800000u; score", put: "score", tests: GPU },
   { name: "on a GPU a map's last key of a column is that of the next one", file: "src/webgpu/attention/map.ts", find: "j < min(right, ", put: "j < min(right + 1, ", tests: GPU_MAP },
   { name: "on a GPU a map counts the queries after its row", file: "src/webgpu/attention/map.ts", find: " || i >= rowEnd", put: "", tests: GPU_MAP },
   { name: "on a GPU a map divides by the queries alone", file: "src/webgpu/attention/map.ts", find: "(rowEnd - rowFrom) * (right - left)", put: "(rowEnd - rowFrom)", tests: GPU_MAP },

@@ -140,8 +140,12 @@ fn offsetOf(b: i32) -> i32 { return word(${offsets} + b); }`);
       const { statements, value } = printWgsl(problem.score, this.leaves(), "c");
       lines.push(statements, `score = ${value};`);
     }
-    for (const { kind, load } of masks) if (kind === "float") lines.push(`score += ${load};`);
-    // −∞ masks; the bits are compared, because a compiler may assume finite numbers.
+    // −∞ masks, also a score of NaN; the bits are compared, because a compiler may assume finite numbers.
+    for (const { kind, load } of masks)
+      if (kind === "float")
+        lines.push(
+          `{ let x = ${load}; isVisible = isVisible && bitcast<u32>(x) != 0xff800000u; score += x; }`,
+        );
     lines.push("return select(LOWEST, score, isVisible && bitcast<u32>(score) != 0xff800000u);");
     this.define(`const LOWEST = ${LOWEST};
 fn scaleOf() -> f32 { return ${scale}; }

@@ -60,8 +60,14 @@ export function adapterText({ adapter: { vendor, architecture, description } }: 
   return isSoftware ? `${name}, a software adapter: its times are not those of a GPU` : name;
 }
 
-/** Whether a GPU computes here: its adapter and the level of its kernels, or the reason why not. It passes the self-test of heed/webgpu. */
-export async function describeGpu(): Promise<{ readonly available: boolean; readonly text: string }> {
+/** Whether a GPU computes, and which, or the reason why not. */
+interface GpuFinding {
+  readonly available: boolean;
+  readonly text: string;
+}
+
+/** The finding of this process. The adapter passes the self-test of heed/webgpu. */
+export async function examineGpu(): Promise<GpuFinding> {
   try {
     const gpu = await startGpu();
     const text = `${adapterText(gpu)}; level ${gpu.level}`;
@@ -71,6 +77,29 @@ export async function describeGpu(): Promise<{ readonly available: boolean; read
     if (!(error instanceof UnsupportedError)) throw error;
     return { available: false, text: error.message };
   }
+}
+
+/** A program that prints the finding of its process. */
+const PROGRAM = `import(process.argv[1]).then(async ({ examineGpu }) => {
+  process.stdout.write(JSON.stringify(await examineGpu()));
+  process.exit();
+});`;
+
+/**
+ * The finding of a process of its own, which takes 0.4 s: a driver may write warnings to standard error, or crash. A runtime that has
+ * WebGPU itself is asked here.
+ */
+export async function describeGpu(): Promise<GpuFinding> {
+  if ((globalThis.navigator as { readonly gpu?: unknown } | undefined)?.gpu !== undefined)
+    return examineGpu();
+  const { execFile } = await import("node:child_process");
+  return new Promise((resolve) => {
+    execFile(process.execPath, ["-e", PROGRAM, import.meta.url], (error, stdout, stderr) => {
+      if (!error) return resolve(JSON.parse(stdout));
+      const lastLine = stderr.trim().split("\n").at(-1);
+      resolve({ available: false, text: `the GPU's driver ended its process: ${lastLine || error.message}` });
+    });
+  });
 }
 
 /** The attention on a text, with the numbers on the CPU that a bundle is written from. */
