@@ -2,7 +2,7 @@
 import type { Operation } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan/plan.ts";
 import { countTiles } from "../backend/plan/tiles.ts";
-import { COLUMNS } from "./attention/forward.ts";
+import { COLUMNS, splitsOf } from "./attention/forward.ts";
 import { TILE } from "./tile.ts";
 
 /** The plan of an operation. Tasks are workgroups. */
@@ -24,11 +24,13 @@ export function plan(operation: Operation): Plan {
   const cells = tiles
     ? (tiles.full + tiles.partial) * TILE * TILE
     : B * Hq * Nq * Nk;
+  const splits = kind === "forward" ? splitsOf(problem) : 1;
   return {
     ...common,
+    splits,
     operation: kind,
     kernel: `portable ${kind}, float32, 64 threads`,
-    tasks: B * Hq * Math.ceil(Nq / TILE) * Math.max(1, Math.ceil(dv / COLUMNS)),
+    tasks: B * Hq * Math.ceil(Nq / TILE) * Math.max(1, Math.ceil(dv / COLUMNS)) * splits,
     rowTile: TILE,
     keyTile: TILE,
     operations: (kind === "backward" ? 5 : 2) * cells * (dk + dv),

@@ -48,9 +48,9 @@ export const TILES = ["qs", "ks", "ps"]
 
 /**
  * The entry point: a thread has the rows ty·4 … and the keys tx·4 … of the tile `tile` of `tiles` of the head h and batch entry b of
- * `heads`, and the part `part` of the columns.
+ * `heads`, and the part `part` of the columns. `batch`: how b follows from `head`, where more than b is counted.
  */
-export const entry = (tiles: string, heads: string): string => `
+export const entry = (tiles: string, heads: string, batch = `head / ${heads}`): string => `
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) thread: u32) {
   let task = workgroupOf(id);
@@ -62,7 +62,7 @@ fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) threa
   let tile = task / parts() % ${tiles};
   let head = task / parts() / ${tiles};
   let h = head % ${heads};
-  let b = head / ${heads};`;
+  let b = ${batch};`;
 
 /** The first elements of a head of q, k and v. */
 export const ORIGINS = `

@@ -12,6 +12,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts of the source
 const ATTENTION = "src/api/attention.test.ts";
+const GPU_DECODE = ["tests/conformance/webgpu-decode.test.ts"];
 const GPU_MAP = ["tests/conformance/webgpu-map.test.ts"];
 const GPU = ["tests/conformance/webgpu.test.ts"];
 const FAMILIES = "tests/golden/families.test.ts";
@@ -211,6 +212,10 @@ export const FAULTS = [
   { name: "on a GPU dropout of weights takes rows for keys", file: "src/webgpu/attention/weights.ts", find: "dropped(b, h, i, j)", put: "dropped(b, h, j, i)", tests: GPU },
   { name: "on a GPU weights read the first key only", file: "src/webgpu/attention/weights.ts", find: "kAt + j * k_row()", put: "kAt", tests: GPU },
   { name: "on a GPU a float mask of −∞ lets NaN through", file: "src/webgpu/attention/call.ts", find: "isVisible = isVisible && bitcast<u32>(x) != 0xff800000u; score", put: "score", tests: GPU },
+  { name: "on a GPU every split of the keys has the sink", file: "src/webgpu/attention/forward.ts", find: "if (split == 0 && bitcast", put: "if (bitcast", tests: GPU_DECODE },
+  { name: "on a GPU a split reads the keys of the next one", file: "src/webgpu/attention/forward.ts", find: "min(runTo(r) / 2, splitEnd)", put: "min(runTo(r) / 2, splitEnd + 32)", tests: GPU_DECODE },
+  { name: "on a GPU a merge of splits leaves out the last one", file: "src/webgpu/attention/forward.ts", find: "  var total = 0.0;\n  for (var s = 0; s < splits(); s++)", put: "  var total = 0.0;\n  for (var s = 0; s < splits() - 1; s++)", tests: GPU_DECODE },
+  { name: "on a GPU a merge of splits weighs all alike", file: "src/webgpu/attention/forward.ts", find: "select(exp(x - m), 0.0, isEmpty)", put: "select(1.0, 0.0, isEmpty)", tests: GPU_DECODE },
   { name: "on a GPU a map's last key of a column is that of the next one", file: "src/webgpu/attention/map.ts", find: "j < min(right, ", put: "j < min(right + 1, ", tests: GPU_MAP },
   { name: "on a GPU a map counts the queries after its row", file: "src/webgpu/attention/map.ts", find: " || i >= rowEnd", put: "", tests: GPU_MAP },
   { name: "on a GPU a map divides by the queries alone", file: "src/webgpu/attention/map.ts", find: "(rowEnd - rowFrom) * (right - left)", put: "(rowEnd - rowFrom)", tests: GPU_MAP },

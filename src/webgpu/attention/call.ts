@@ -111,6 +111,13 @@ fn offsetOf(b: i32) -> i32 { return word(${offsets} + b); }`);
     if (isInput) this.inputs[name] = gpuStorage(x.tensor.storage);
   }
 
+  /** Adds the addresses of an output [..., Hq, Nq, dv] without gaps. */
+  denseOutput(): void {
+    this.define(`fn o_at(b: i32, h: i32) -> i32 { return (b * Hq() + h) * Nq() * dv(); }
+fn o_row() -> i32 { return dv(); }
+fn o_column() -> i32 { return 1; }`);
+  }
+
   /** Adds query, key and value. */
   operands(): void {
     const { query, key, value } = this.shape;
