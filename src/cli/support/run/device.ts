@@ -67,7 +67,7 @@ interface GpuFinding {
 }
 
 /** The finding of this process. The adapter passes the self-test of heed/webgpu. */
-export async function examineGpu(): Promise<GpuFinding> {
+async function examineGpu(): Promise<GpuFinding> {
   try {
     const gpu = await startGpu();
     const text = `${adapterText(gpu)}; level ${gpu.level}`;
@@ -80,17 +80,17 @@ export async function examineGpu(): Promise<GpuFinding> {
 }
 
 /** A program that prints the finding of its process. */
-const PROGRAM = `import(process.argv[1]).then(async ({ examineGpu }) => {
-  process.stdout.write(JSON.stringify(await examineGpu()));
+const PROGRAM = `import(process.argv[1]).then(async ({ describeGpu }) => {
+  process.stdout.write(JSON.stringify(await describeGpu(true)));
   process.exit();
 });`;
 
 /**
  * The finding of a process of its own, which takes 0.4 s: a driver may write warnings to standard error, or crash. A runtime that has
- * WebGPU itself is asked here.
+ * WebGPU itself is asked here, as with `isHere`.
  */
-export async function describeGpu(): Promise<GpuFinding> {
-  if ((globalThis.navigator as { readonly gpu?: unknown } | undefined)?.gpu !== undefined)
+export async function describeGpu(isHere = false): Promise<GpuFinding> {
+  if (isHere || (globalThis.navigator as { readonly gpu?: unknown } | undefined)?.gpu !== undefined)
     return examineGpu();
   const { execFile } = await import("node:child_process");
   return new Promise((resolve) => {
