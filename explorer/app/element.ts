@@ -22,6 +22,7 @@ import type { Surface } from "./app.ts";
 import { ATTRIBUTES, type StateAttribute, type StateAttributes, stateOf } from "./attributes.ts";
 import { failure, Opener, shortMessage, sourceOf } from "./opener.ts";
 import { type How, Session } from "./session.ts";
+import type { Opening } from "./sources.ts";
 
 export class AttentionView extends LitElement implements AttentionViewElement {
   static readonly tag: "attention-view" | "attention-row" = "attention-view";
@@ -361,15 +362,14 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.requestUpdate();
   }
 
-  /** Opens the address of `src`. The page and the event report errors. */
+  /** Opens the address of `src`. The page and the event report errors: those of opening, by the opener. */
   async #read(src: string): Promise<void> {
-    try {
-      const { nameOfAddress, openAddress } = await import("./open.ts");
-      if (src !== this.src) return;
-      await this.#opener.only(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress));
-    } catch (error) {
-      if (this.#session.status.kind !== "error") this.#failed("Could not open the address", error);
-    }
+    const module = await import("./open.ts").catch((error) =>
+      this.#failed("Could not open the address", error),
+    );
+    if (!module || src !== this.src) return;
+    const open = (...[signal, progress]: Parameters<Opening>) => module.openAddress(src, signal, progress);
+    await this.#opener.only(module.nameOfAddress(src), open).catch(() => {});
   }
 
   #opened(store: HeadStore): void {

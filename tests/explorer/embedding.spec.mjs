@@ -401,4 +401,17 @@ async function missing(page) {
     return [message, view.shadowRoot.querySelector("[role=alert]")?.textContent ?? ""];
   });
   if (messages.some((text) => text === "")) throw new Error(JSON.stringify(messages));
+  // Beside what is shown, a file that cannot be read is one error and one message.
+  const counts = await page.evaluate(async () => {
+    const { view, makeInput } = /** @type {any} */ (globalThis);
+    await view.open(makeInput({}));
+    let events = 0;
+    view.addEventListener("error", () => events++);
+    view.src = "./bad.json";
+    const notices = () => view.shadowRoot.querySelectorAll(".notices p.error").length;
+    for (let n = 0; n < 300 && notices() === 0; n++) await new Promise(requestAnimationFrame);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return [events, notices()];
+  });
+  if (counts.join() !== "1,1") throw new Error(`${counts[0]} events, ${counts[1]} messages`);
 }
