@@ -163,6 +163,9 @@ it.each(Object.keys(CALLS))("%s rejects an unknown option", async (name) => {
 // biome-ignore format: a mistake is a line
 it.each([
   ["PyTorch's keepdim", () => N.sum(x, 0, { keepdim: true }), "sum: unknown option \"keepdim\"; did you mean keepAxis?"],
+  ["PyTorch's dim", () => N.softmax(x, { dim: 0 }), "softmax: unknown option \"dim\"; did you mean axis?"],
+  ["PyTorch's dim of sort", () => N.sort(x, { dim: 0 }), "sort: unknown option \"dim\"; did you mean axis?"],
+  ["several axes", () => N.sum(x, { axes: [0, 1] }), "sum: unknown option \"axes\"; did you mean axis?"],
   ["NumPy's keepdims", () => N.max(x, 0, { keepdims: true }), "max: unknown option \"keepdims\"; did you mean keepAxis?"],
   ["PyTorch's weight_decay", () => new T.AdamW([h.zeros([2])], { weight_decay: 0 }), "AdamW: unknown option \"weight_decay\"; did you mean weightDecay?"],
   ["a learning rate by its full name", () => new T.AdamW([h.zeros([2])], { learningRate: 1 }), "AdamW: unknown option \"learningRate\"; did you mean lr?"],

@@ -110,6 +110,8 @@ const ALL_SYNONYMS: Readonly<Record<string, string>> = {
     "keyMask: eq(key_padding_mask, 0), for true means attend here and ignore in PyTorch's key_padding_mask",
   maxnewtokens: "maxTokens",
   maxlength: "maxTokens",
+  dim: "axis",
+  axes: "axis",
   keepdim: "keepAxis",
   keepdims: "keepAxis",
   learningrate: "lr",

@@ -3,7 +3,7 @@ import * as arrays from "../../api/array.ts";
 import { allocateLike } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { checkCount, formatTensor, formatValue, OptionError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { denseOf, reshaped, sizeOf, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
 import type { AxisArgument, FloatTensor, FloatTensorOf } from "../ops/operand.ts";
 import { axisOf, operand, recordUnary, resultLike } from "../ops/operand.ts";
@@ -23,7 +23,7 @@ function orderOptions<O extends object>(
   name: string,
 ): O {
   if (typeof options === "number" || Array.isArray(options)) return { axis: options } as unknown as O;
-  checkNames(what, options, ["axis", name]);
+  checkOptionNames(what, options, ["axis", name]);
   return options as O;
 }
 

@@ -10,7 +10,7 @@ import { isMask } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
 import { isNested, type NestedBooleans } from "../../core/nested.ts";
 import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import type { DTypeIn, TensorLike } from "../../core/tensor.ts";
 import { asTensor, COPY, denseOf, sameDevice, sizeOf, Tensor } from "../../core/tensor.ts";
@@ -143,7 +143,7 @@ export type AxisArgument = number | readonly [axis: number] | { readonly axis: n
 /** The axis that `axis` names, counted from the start. */
 export function axisOf(what: string, axis: AxisArgument, rank: number): number {
   const isOption = typeof axis === "object" && axis !== null && !Array.isArray(axis);
-  if (isOption) checkNames(what, axis, ["axis"]);
+  if (isOption) checkOptionNames(what, axis, ["axis"]);
   const one = isOption ? (axis as { readonly axis: number }).axis : axis;
   const named = (Array.isArray(one) && one.length === 1 ? one[0] : one) as number;
   const n = Number.isInteger(named) && named < 0 ? named + rank : named;
