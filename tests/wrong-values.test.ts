@@ -46,6 +46,13 @@ const negative = io.writeSafetensors(
   { metadata },
 );
 
+/** A list whose first entry is missing, which every() and map() skip. */
+const hole = (...rest: any[]): any => {
+  const list = [0, ...rest];
+  delete list[0];
+  return list;
+};
+
 type Row = [name: string, code: string, words: string, call: () => unknown];
 
 // biome-ignore format: a mistake is a line
@@ -286,7 +293,7 @@ const REFUSED: Row[] = [
   ["env of findModel as a text", "env", 'findModel: env must be an object, got "/tmp"', () => models.findModel("a/b", "/tmp" as any)],
   ["HF_HOME as a number", "HF_HOME", "env: HF_HOME must be a text, got 5", () => models.findModel("a/b", { HF_HOME: 5 } as any)],
   ["a checkpoint that says step −1", "checkpoint", 'readCheckpoint: step must be an integer ≥ 0, got "-1"', () => train.readCheckpoint(negative)],
-  ["a list with a hole", "betas", "AdamW: betas must be", () => new T.AdamW([h.ones([2])], { betas: [undefined, 0.99] })],
+  ["a list with a hole", "betas", "AdamW: betas must be", () => new T.AdamW([h.ones([2])], { betas: hole(0.99) })],
   ["strides of NaN", "strides", "tensor: strides [] must be one integer for each axis of [2, 2]", () => H.tensor({ data: four, shape: [2, 2], strides: NaN })],
   ["new Tensor: an array of no element", "extent", "new Tensor: [2, 2] needs 4 numbers, the array has 0", () => new h.Tensor(new Float32Array(0), [2, 2], "float32", [2, 1])],
   ["arange with null", "options", "arange: options must be an object, got null", () => H.arange(3, null)],
@@ -302,7 +309,7 @@ const REFUSED: Row[] = [
   ["backward with a list as dOutput", "sizes", "backward: dOutput must hold Nq × dv = 1 numbers, got [1]", () => R.backward([1], oneQuery, keys, keys, sizes)],
   ["a gradient that is a number", "a gradient", "AdamW.step: a gradient must be a tensor, got 1", () => step(1 as any)],
   ["gradientNorm of null", "a gradient", "gradientNorm: a gradient must be a tensor, got null", () => T.gradientNorm(new Map([[x, null]]))],
-  ["parameters with a hole", "parameters", "SGD: parameter 0 must be a Tensor, got undefined", () => new T.SGD([undefined, h.ones([2])])],
+  ["parameters with a hole", "parameters", "SGD: parameter 0 must be a Tensor, got undefined", () => new T.SGD(hole(h.ones([2])))],
   ["decays that returns a promise", "the result of decays", "SGD: the result of decays must be true or false, got Promise", () => new T.SGD([h.ones([2])], { decays: async () => false })],
   ["a size that is a bigint", "size", "MLP: size must be an integer ≥ 1, got 8n", () => new N.MLP(8n)],
   ["an embedDim that is a bigint", "size", "EncoderBlock: embedDim must be an integer ≥ 1, got 8n", () => new N.EncoderBlock(8n, 2)],
@@ -316,8 +323,11 @@ const REFUSED: Row[] = [
   ["typeIds of 0", "tensor", "attentionOf: typeIds", () => gpt.attentionOf([1, 2], 0 as any)],
   ["tokenShares of texts", "argument", 'tokenShares: expected the logits [V], a Float64Array or a tensor, got ["1", "2"]', () => models.tokenShares(["1", "2"] as any)],
   ["a copy of a model without its tokenizer", "model", "generateText: model must be what readModel returns, got Object", () => [...models.generateText({ ...gpt, tokenizer: undefined } as any, "a")]],
-  ["messages with a hole", "argument", "chatPrompt: expected a list of messages", () => models.chatPrompt(gpt, [undefined, { role: "user", content: "a" }] as any)],
+  ["messages with a hole", "argument", "chatPrompt: expected a list of messages", () => models.chatPrompt(gpt, hole({ role: "user", content: "a" }))],
   ["transposeA as a text", "transposeA", 'matmul: transposeA must be true or false, got "true"', () => N.matmul(x, x, { transposeA: "true" })],
+  ["a block that is not in the store", "block", "renderText: block must be an integer from 0 to 0, got 9", () => V.renderText(store, "a", { block: 9 })],
+  ["cosines with a hole", "cosines", "renderSimilarity: cosines must be 2 rows", () => V.renderSimilarity(["a", "b"], hole([0, 1]))],
+  ["tokens of sampleBundle with a hole", "tokens", "sampleBundle: tokens must be a list of texts, not empty", () => V.sampleBundle("causal", { tokens: hole("b") })],
   ["keys of another head size", "cache", "KeyValueCache.append: keys and values must be", () => gpt.model.cache(4).append(0, h.ones([2, 1, 3]), h.ones([2, 1, 3]))],
   ["logits of states of another width", "hidden", "hidden must be states [..., ", () => gpt.model.logits(h.ones([2, 3]))],
   ["layerWeights of a layer without a query", "argument", "layerWeights: expected the attention of a layer", () => models.layerWeights({ key: x, lse: x } as any)],

@@ -7,7 +7,7 @@
  * has a seeded random direction of its own. A bias direction lets a head fall back on the first token.
  */
 import { checkArgument, checkCount, checkSeed, refuseValue } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
+import { checkNames, KINDS } from "../core/option-names.ts";
 import { mix } from "../core/random/random.ts";
 import type { StoreInput } from "./layout/input.ts";
 
@@ -74,7 +74,7 @@ export function sampleBundle(kind: "causal" | "bidirectional", options: SampleOp
   const text = kind === "causal" ? CAUSAL : BIDIRECTIONAL;
   const { tokens = text.split(" "), seed = 7 } = options;
   checkSeed("sampleBundle", seed);
-  const isText = Array.isArray(tokens) && tokens.length > 0 && tokens.every((one) => typeof one === "string");
+  const isText = KINDS["a list of texts"](tokens) && tokens.length > 0;
   if (!isText) refuseValue("sampleBundle", "tokens", "a list of texts, not empty", tokens);
   const layers = HEADS[kind].map((plants, layer) => {
     const heads = plants.map((plant, head) => plantHead(plant, tokens, seed + 16 * layer + head));

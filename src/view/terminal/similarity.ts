@@ -36,7 +36,7 @@ export function renderSimilarity(
   checkNames("renderSimilarity", options, ["columns", "paint"]);
   const isRow = (row: ArrayLike<number>) =>
     row?.length === texts.length && Array.from(row).every((x) => typeof x === "number" && Math.abs(x) < 1.01);
-  if (cosines.length !== texts.length || !cosines.every(isRow))
+  if (cosines.length !== texts.length || !Array.from(cosines).every(isRow))
     refuseValue(
       "renderSimilarity",
       "cosines",

@@ -80,6 +80,7 @@ export async function renderText(
   checkKinds("renderText", options, TEXT_KINDS);
   const { columns = 80, paint = "mono", block: index = 0, layer, head, all = false, links = 3 } = options;
   const { query, key, bits = false } = options;
+  checkPosition("renderText", "block", index, store.blocks.length);
   const block = store.blocks[index];
   const refs = headsOf(block, index, { layer, head });
   if (query !== undefined) checkPosition("renderText", "query", query, block.Nq);

@@ -61,7 +61,7 @@ export function adapterText({ adapter: { vendor, architecture, description } }: 
 }
 
 /** Whether a GPU computes, and which, or the reason why not. */
-interface GpuFinding {
+export interface GpuFinding {
   readonly available: boolean;
   readonly text: string;
 }
