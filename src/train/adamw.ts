@@ -50,7 +50,7 @@ abstract class Moments extends Optimizer {
     checkOptionNames(what, options, OPTIONS);
     const { lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weightDecay = isDecoupled ? 0.01 : 0 } = options;
     const share = (x: unknown) => typeof x === "number" && x >= 0 && x < 1;
-    if (!(Array.isArray(betas) && betas.length === 2 && betas.every(share)))
+    if (!(Array.isArray(betas) && betas.length === 2 && Array.from(betas).every(share)))
       refuseValue(what, "betas", "two numbers in [0, 1)", betas);
     checkNumbers(what, { lr, eps, weightDecay });
     super(what, parameters, { lr, decays: options.decays }, ["m", "v"]);
