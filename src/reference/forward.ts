@@ -141,11 +141,14 @@ export function checkInputs(
         options[name],
       );
   // A function without return, or an async one, would mask all keys or none.
-  const [isAllowed, score] = Nq * Nk > 0 ? [options.allowed?.(0, 0), options.score?.(0, 0, 0)] : [];
+  const isAllowed = Nq * Nk > 0 ? options.allowed?.(0, 0) : undefined;
   if (options.allowed && Nq * Nk > 0 && typeof isAllowed !== "boolean")
     refuseValue(what, "allowed", "a function that returns true or false", isAllowed);
-  if (options.score && Nq * Nk > 0 && typeof score !== "number")
-    refuseValue(what, "score", "a function that returns a number", score);
+  // A score is asked for only where the query attends to the key.
+  if (options.score && Nq * Nk > 0 && isAllowed !== false) {
+    const score = options.score(0, 0, 0);
+    if (typeof score !== "number") refuseValue(what, "score", "a function that returns a number", score);
+  }
   if (options.scale !== undefined && !Number.isFinite(options.scale))
     refuseValue(what, "scale", "a number", options.scale);
   const want = [
