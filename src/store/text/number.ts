@@ -89,7 +89,7 @@ const ALL = 100 * (1 - 2 ** -20);
 /** Not 0 and not 100 unless it is: a decimal below 10 and from 99.5 on. */
 function percentage(size: number): string {
   if (size < 0.1) return "<0.1";
-  if (size >= 99.5 && size < ALL) return size < 99.95 ? (Math.floor(10 * size) / 10).toFixed(1) : ">99.9";
+  if (size >= 99.5 && size < ALL) return size < 99.95 ? size.toFixed(1) : ">99.9";
   return grouped(size < 9.95 ? trimmed(size.toFixed(1)) : size.toFixed(0));
 }
 
