@@ -160,6 +160,17 @@ for (const mpi of all)
         const lossOf = (output: string) =>
           JSON.parse(readFileSync(join(folder, output, "training.json"), "utf8")).loss;
         expect(Math.abs(lossOf("pairs") - lossOf("two"))).toBeLessThan(1e-5);
+        // An encoder with dropout drops the same elements in pairs; one pair and two have the same bits.
+        const options = ["--kind", "encoder", "--dropout", "0.2"];
+        const inPairs = [...options, "--sequence-ranks", "2"];
+        for (const ended of [
+          await command(2, "encoder", ...options),
+          await command(2, "pair", ...inPairs, "--accumulate", "8"),
+          await command(4, "two-pairs", ...inPairs, "--accumulate", "8"),
+        ])
+          expect(ended.status, ended.stderr).toBe(0);
+        expect(bytes("two-pairs").equals(bytes("pair"))).toBe(true);
+        expect(Math.abs(lossOf("pair") - lossOf("encoder"))).toBeLessThan(1e-5);
         const again = await command(2, "two");
         expect(again.status).toBe(1);
         expect(again.stderr.match(/already has a checkpoint\.safetensors/g)).toHaveLength(1);

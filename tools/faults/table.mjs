@@ -107,6 +107,8 @@ export const FAULTS = [
   { name: "narrow elements are first in a message", file: "src/cluster/context/messages.ts", find: "DTYPES[forms[b].dtype].bytes - DTYPES[forms[a].dtype].bytes", put: "DTYPES[forms[a].dtype].bytes - DTYPES[forms[b].dtype].bytes", tests: ["src/cluster/context/messages.test.ts"] },
   { name: "a group ignores the keys of its ranks", file: "src/cluster/communicator/group.ts", find: "all[2 * a + 1] - all[2 * b + 1] || a - b", put: "a - b", tests: ["src/cluster/communicator/group.test.ts"] },
   { name: "a group sends to ranks of the whole cluster", file: "src/cluster/communicator/group.ts", find: "exchange(inParent(to), send,", put: "exchange(to, send,", tests: ["src/cluster/communicator/group.test.ts"] },
+  { name: "a scope between two parts of a step takes its memory", file: "src/core/arena.ts", find: " || busy.has(arena)", put: "", tests: ["src/train/loop/context.test.ts"] },
+  { name: "a slice of an asynchronous call has no end", file: "src/wasm/engine/worker-pool.ts", find: "SLICE_OPERATIONS = 2 ** 29", put: "SLICE_OPERATIONS = 2 ** 36", tests: ["tests/failure/abort.test.ts"] },
   { name: "a rank drops by its own rows", file: "src/reference/array.ts", find: "const width = rows ? x.shape[x.shape.length - 1] : from.length;", put: "const width = from.length;", tests: ["src/train/loop/context.test.ts"] },
   { name: "ranks may have other dropout seeds", file: "src/cluster/context/call.ts", find: "    seed: problem.seed,\n", put: "", tests: ["src/cluster/context/agreement.test.ts"] },
   { name: "a part of a gather that is not aligned is not copied", file: "src/cluster/context/messages.ts", find: "const message = isAligned ?", put: "const message = true ?", tests: ["src/cluster/context/messages.test.ts"] },
