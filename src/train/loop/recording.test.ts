@@ -103,6 +103,10 @@ describe("an operation without a derivative throws when a gradient reaches it", 
       /attentionWeights: no gradient is defined.*softmax/,
       () => heed.attentionWeights(q, k, scaledDotProductAttention(q, k, v).lse),
     ],
+    attentionMap: [
+      /attentionMap: no gradient is defined.*picture/,
+      () => heed.attentionMap(q, k, scaledDotProductAttention(q, k, v).lse, { size: 2 }).mean,
+    ],
     mergeStates: [
       /mergeStates: no gradient is defined.*one call of scaledDotProductAttention/,
       () => heed.mergeStates([scaledDotProductAttention(q, k, v)]).output,
@@ -164,6 +168,7 @@ test("every function of heed that makes a tensor from tensors is covered here", 
     "cast",
     "scaledDotProductAttention",
     "attentionWeights",
+    "attentionMap",
     "attentionBackward",
     "mergeStates",
   ];
