@@ -87,10 +87,10 @@ for (let r = 0; r < size; r++) assert.deepEqual(all.slice(1000 * r, 1000 * (r + 
 
 // Moves that MPI has a call for have the bits of exchanges: many bytes and few, of different lengths.
 const exchanges = { rank, size, exchange: comm.exchange };
-// A checked communicator checks each message.
+// A checked communicator checks each message; one process sends none.
 const names = Object.getOwnPropertyNames(Object.getPrototypeOf(comm));
 for (const name of ["broadcast", "allToAll"])
-  assert.equal(names.includes(name), process.env.HEED_MPI_CHECK !== "1");
+  assert.equal(names.includes(name), comm.engine !== "local" && process.env.HEED_MPI_CHECK !== "1");
 const partsOf = (bytesWith: (r: number) => number): number[] =>
   Array.from({ length: size }, (_, r) => (r === rank ? 0 : bytesWith(r)));
 for (const n of [3, 100_001]) {
