@@ -36,7 +36,7 @@ export const GROUPS = [
   },
   {
     name: "words",
-    test: /[\\/](?:src[\\/](?:core[\\/]errors|store[\\/]text[\\/](?:label|number))|lab[\\/]frame[\\/](?:words|throw|runtime[\\/]base))\.ts$/,
+    test: /[\\/](?:src[\\/]store[\\/]text[\\/](?:label|number)|lab[\\/]frame[\\/]words)\.ts$/,
     includeDependenciesRecursively: false,
   },
   {

@@ -133,7 +133,7 @@ export const FAULTS = [
   { name: "an output matrix that differs from the embedding is ignored", file: "src/models/files/weights.ts", find: "ownOutput = !(await sameBytes", put: "ownOutput = false && !(await sameBytes", tests: [FAMILIES] },
   { name: "a window counts one key more", file: "src/models/transformer/transformer.ts", find: "{ window: window - 1, causal, ...", put: "{ window, causal, ...", tests: [FAMILIES] },
   { name: "Gemma's norms multiply by w", file: "src/models/transformer/transformer.ts", find: "norm.weight === \"offset\" ? add", put: "false ? add", tests: [FAMILIES] },
-  { name: "queries of Qwen 3 are not normed", file: "src/models/transformer/transformer.ts", find: "if (normed && !this.recipe.qk_norm_last)", put: "if (false)", tests: [FAMILIES] },
+  { name: "queries of Qwen 3 are not normed", file: "src/models/transformer/transformer.ts", find: "let turned = qk_norm_last ? x : norm(x);", put: "let turned = x;", tests: [FAMILIES] },
   { name: "sliding layers of Gemma 3 use the rotary angles of full ones", file: "src/models/config/layers.ts", find: "return (slides) => (slides ? sliding : full);", put: "return () => full;", tests: [FAMILIES] },
   { name: "the attention factor of LongRoPE is left out", file: "src/models/transformer/transformer.ts", find: "frequencies, amplitude, layout });", put: "frequencies, layout });", tests: [FAMILIES] },
   { name: "padding of RoBERTa takes up a position", file: "src/models/encoder/encoder.ts", find: "list[n] === pad ? pad : pad + ++count", put: "pad + ++count", tests: [FAMILIES] },
