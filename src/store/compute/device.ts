@@ -1,6 +1,6 @@
 /**
  * The device that a worker computes passes with: the CPU, or a GPU where the page asks for it. What a GPU needs is loaded when it is
- * first used (`device-pass.ts`). Where it fails, the CPU computes that head and those after it, and the page is told why.
+ * first used (`device-pass.ts`). Where it fails, the CPU computes that head and those after it, and the page gets the reason.
  */
 import { messageOf } from "../../core/errors.ts";
 import type { Overview } from "../measures/pool.ts";

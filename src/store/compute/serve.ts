@@ -45,7 +45,7 @@ export function serveStore(port: Port, { kernel = plainKernel, device: load }: S
   const tell = (state: DeviceState) => post({ type: "device", ...state });
   let use: DeviceUse = "cpu";
   let loading: Promise<WorkerDevice | undefined> | undefined;
-  /** What computes on the device that is chosen; undefined, with the reason told, where nothing can. */
+  /** What computes on the device that is chosen; undefined where nothing can: then the page gets the reason. */
   const deviceNow = (): Promise<WorkerDevice | undefined> =>
     (loading ??= (load?.(tell) ?? Promise.reject(new Error("this page has no code for a GPU"))).then(
       (device) => {
