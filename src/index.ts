@@ -33,7 +33,7 @@ export { mergeStates } from "./api/merge.ts";
 export type { Plan, SimdLevel } from "./backend/plan/plan.ts";
 export type { AttentionOptions, MaskLike } from "./backend/problem.ts";
 export { configure, type Settings } from "./backend/settings.ts";
-export { tensor, zeros } from "./core/construct.ts";
+export { tensor, zeros } from "./core/create/construct.ts";
 export {
   type ArangeOptions,
   arange,
@@ -45,7 +45,8 @@ export {
   rand,
   randint,
   randn,
-} from "./core/create.ts";
+} from "./core/create/create.ts";
+export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/create/nested.ts";
 export type { DType, FloatDType } from "./core/dtype.ts";
 export {
   DTypeError,
@@ -56,7 +57,6 @@ export {
   UnsupportedError,
 } from "./core/errors.ts";
 export type { FormatOptions, NestedValues, TensorJson } from "./core/format.ts";
-export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested.ts";
 export { Generator, type Seed, withSeed } from "./core/random/generator.ts";
 export type { SliceOptions } from "./core/slices.ts";
 export type { State } from "./core/state.ts";

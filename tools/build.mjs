@@ -33,11 +33,11 @@ function removeUnreachableTypes() {
     if (name.endsWith(".d.ts") && !reached.has(at(join("dist", name)))) rmSync(at(join("dist", name)));
 }
 
-/** Removes the doc comments of the commands, which no program can import: an eighth of their size. */
-function removeCommandComments() {
-  for (const name of readdirSync(at("dist/cli"), { recursive: true, encoding: "utf8" })) {
-    if (!name.endsWith(".js")) continue;
-    const path = at(join("dist/cli", name));
+/** Removes the doc comments of modules that no program can import, the commands and the inner parts: a fortieth of the tarball. */
+function removeInnerComments() {
+  for (const name of readdirSync(at("dist"), { recursive: true, encoding: "utf8" })) {
+    const path = at(join("dist", name));
+    if (!name.endsWith(".js") || existsSync(path.replace(/\.js$/, ".d.ts"))) continue;
     writeFileSync(path, readFileSync(path, "utf8").replace(/^[ \t]*\/\*\*(?:[^*]|\*(?!\/))*\*\/\n/gm, ""));
   }
 }
@@ -83,7 +83,7 @@ await buildElement();
 await buildPage();
 await buildLab(at("dist/lab"), { explorer: "explorer/", model: false });
 removeUnreachableTypes();
-removeCommandComments();
+removeInnerComments();
 compileExamples();
 
 const main = at("dist/cli/main.js");

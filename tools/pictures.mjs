@@ -74,7 +74,7 @@ async function screenshots() {
       await page.waitForSelector("attention-view");
       await page.waitForTimeout(1500);
       const session = await page.context().newCDPSession(page);
-      const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 84 });
+      const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 72 });
       pictures.set(name, Buffer.from(data, "base64"));
       await page.close();
     }

@@ -73,7 +73,7 @@ export class Sheets {
     this.#export = { ...this.#export, drawn: undefined };
     this.#changed();
     try {
-      const { figureOf } = await import("./export.ts");
+      const { figureOf } = await import("./output/export.ts");
       const { svg, alt, latex } = await figureOf(this.#session, this.#options);
       if (drawing !== this.#drawing) return;
       // Parsed as SVG, not HTML: scripts cannot run.
@@ -98,7 +98,7 @@ export class Sheets {
       this.#export = { ...this.#export, message: text };
       this.#changed();
     };
-    const { figureOf, htmlOf, pngOf, saveFile, tableOf } = await import("./export.ts");
+    const { figureOf, htmlOf, pngOf, saveFile, tableOf } = await import("./output/export.ts");
     const copy = async (text: string) => {
       await navigator.clipboard.writeText(text);
       reported("Copied.");

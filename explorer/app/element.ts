@@ -180,19 +180,19 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** The current picture as SVG, drawn without the browser: the same state gives the same text. */
   async toSVG(options: FigureOptions = {}): Promise<string> {
-    const { figureOf } = await import("./export.ts");
+    const { figureOf } = await import("./output/export.ts");
     return (await figureOf(this.#session, options)).svg;
   }
 
   /** The current picture as PNG, at 1 to 4 times its size on screen. */
   async toPNG(options: FigureOptions = {}, scale: 1 | 2 | 3 | 4 = 2): Promise<Blob> {
-    const { pngOf } = await import("./export.ts");
+    const { pngOf } = await import("./output/export.ts");
     return pngOf(this.#session, options, scale);
   }
 
   /** The explorer with this data and state as one HTML file that makes no requests. */
   async toHTML(): Promise<string> {
-    const { htmlOf } = await import("./export.ts");
+    const { htmlOf } = await import("./output/export.ts");
     return htmlOf(this.#session);
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { optionsOf } from "../app/export.ts";
 import { ACTIONS } from "../app/input/actions.ts";
+import { optionsOf } from "../app/output/export.ts";
 import { Session } from "../app/session.ts";
 import { DRAWINGS, PAGES, VIEWS, viewOf, withKnownViews } from "./registry.ts";
 

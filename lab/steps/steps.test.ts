@@ -57,7 +57,7 @@ const boxOf = (drawn: string, name: string): string[] => {
   // A box ends where the next named group or the title of the next box begins.
   return [
     ...after.split('<g data-name="')[0].matchAll(/<text[^>]*class="mid mono[^"]*"[^>]*>([^<]*)<\/text>/g),
-  ].map(([, content]) => content.replace("&lt;", "<"));
+  ].map(([, content]) => content.replace("&lt;", "<").replace("&gt;", ">"));
 };
 
 test("the flow's boxes hold what the library computes from X and the three matrices, wherever they are dragged", async () => {

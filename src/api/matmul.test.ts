@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../../tests/support/backends/levels.ts";
 import { type Random, random } from "../../tests/support/cases/random.ts";
-import { tensor, zeros } from "../core/construct.ts";
+import { tensor, zeros } from "../core/create/construct.ts";
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from "../core/dtype.ts";
 import { DTypeError, OptionError, ShapeError } from "../core/errors.ts";
 import { sizeOf, Tensor } from "../core/tensor.ts";

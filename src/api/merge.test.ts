@@ -1,7 +1,7 @@
 /** mergeStates: associative, commutative, with an identity; rejected input. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { tensor, zeros } from "../core/construct.ts";
+import { tensor, zeros } from "../core/create/construct.ts";
 import { OptionError, ShapeError } from "../core/errors.ts";
 import type { State } from "../core/state.ts";
 import { Tensor } from "../core/tensor.ts";

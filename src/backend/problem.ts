@@ -3,6 +3,7 @@
  * caller's options.
  */
 
+import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/create/nested.ts";
 import { placed } from "../core/device/device.ts";
 import { arrayName, type FloatDType, isFloat, isInteger, isMask, readerOf } from "../core/dtype.ts";
 import {
@@ -15,7 +16,6 @@ import {
   ShapeError,
 } from "../core/errors.ts";
 import { checkKnownOptions } from "../core/known-names.ts";
-import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
 import type { CellStrides, Layout, Shape } from "../core/shape.ts";
 import { cellStrides, checkLayout, resolveShape, rowShape } from "../core/shape.ts";
 import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";

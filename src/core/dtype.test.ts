@@ -2,7 +2,7 @@
 import { expect, it, vi } from "vitest";
 import { scaledDotProductAttention } from "../api/attention.ts";
 import { cast } from "../api/cast.ts";
-import { tensor, zeros } from "./construct.ts";
+import { tensor, zeros } from "./create/construct.ts";
 import {
   arrayFor,
   checkArray,

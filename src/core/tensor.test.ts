@@ -1,6 +1,6 @@
 /** Tensors: views, reshaping, tensors of other libraries, rejected input. */
 import { describe, expect, it } from "vitest";
-import { tensor, zeros } from "./construct.ts";
+import { tensor, zeros } from "./create/construct.ts";
 import { DTypeError, ShapeError, UnsupportedError } from "./errors.ts";
 import { asTensor, eachRow, rowMajor, sizeOf, Tensor } from "./tensor.ts";
 

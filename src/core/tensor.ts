@@ -7,6 +7,14 @@
 // long: a tensor and the strides that describe it; a call enters this one file for both.
 
 import { activeScope, disposeTensor, resultArray } from "./arena.ts";
+import {
+  fromFlat,
+  fromNested,
+  isNested,
+  type NestedBigints,
+  type NestedBooleans,
+  type NestedNumbers,
+} from "./create/nested.ts";
 import { placed, placementOn, type TensorStorage } from "./device/device.ts";
 import {
   arrayLike,
@@ -40,14 +48,6 @@ import {
   tensorText,
 } from "./format.ts";
 import { checkKnown } from "./known-names.ts";
-import {
-  fromFlat,
-  fromNested,
-  isNested,
-  type NestedBigints,
-  type NestedBooleans,
-  type NestedNumbers,
-} from "./nested.ts";
 import { activeRecording, isResult, recordMove } from "./recording/recording.ts";
 
 /** Nested arrays of numbers, booleans or bigints, read as a tensor. */

@@ -1,7 +1,7 @@
 /** ALiBi: a penalty that grows with distance, with one slope per head. Press, Smith & Lewis 2022. */
 
+import { fromNested } from "../core/create/nested.ts";
 import { checkCount, checkInteger, refuseValue, ShapeError } from "../core/errors.ts";
-import { fromNested } from "../core/nested.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
 import { table } from "./expression/table.ts";

@@ -1,7 +1,8 @@
 /** Block-sparse attention: a small matrix of the blocks of keys that each block of queries attends to. Child et al. 2019. */
+
+import { fromNested } from "../core/create/nested.ts";
 import { checkOnCpu } from "../core/device/device.ts";
 import { checkCount, refuseGot, ShapeError } from "../core/errors.ts";
-import { fromNested } from "../core/nested.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type Mask, maskMod } from "./expression/expr.ts";
 import { table } from "./expression/table.ts";

@@ -1,6 +1,6 @@
 /** Every mask against its definition, cell by cell, and the input that its builder rejects. */
 import { describe, expect, it } from "vitest";
-import { tensor } from "../core/construct.ts";
+import { tensor } from "../core/create/construct.ts";
 import { DTypeError, type HeedError, OptionError, ShapeError } from "../core/errors.ts";
 import { boolConst, textOf } from "./expression/expr.ts";
 import { compile } from "./expression/js.ts";

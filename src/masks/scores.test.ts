@@ -1,6 +1,6 @@
 /** Every score mod against its formula, and the input that its builder rejects. */
 import { describe, expect, it } from "vitest";
-import { tensor } from "../core/construct.ts";
+import { tensor } from "../core/create/construct.ts";
 import { OptionError, ShapeError } from "../core/errors.ts";
 import { asFloat, tablesOf, textOf, VARS, withScore } from "./expression/expr.ts";
 import { compile } from "./expression/js.ts";

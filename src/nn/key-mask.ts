@@ -1,7 +1,8 @@
 /** Key masks of layers: one flag for each key. */
+
+import { isNested, type NestedBooleans } from "../core/create/nested.ts";
 import { placed } from "../core/device/device.ts";
 import { formatTensor, ShapeError } from "../core/errors.ts";
-import { isNested, type NestedBooleans } from "../core/nested.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { keyMaskOperand } from "./ops/operand.ts";
 

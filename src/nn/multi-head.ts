@@ -9,6 +9,7 @@
 
 import type { WeightsWanted } from "../api/attention.ts";
 import { type AttentionOptions, type MaskLike, maskList } from "../backend/problem.ts";
+import { isNested, type NestedBooleans } from "../core/create/nested.ts";
 import {
   checkCount,
   formatTensor,
@@ -18,7 +19,6 @@ import {
   refuseValue,
   ShapeError,
 } from "../core/errors.ts";
-import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
 import type { LayerOptions } from "./initialize.ts";

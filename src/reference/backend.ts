@@ -7,7 +7,7 @@
 
 import type { Backend, BackendPart, Operation } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan/plan.ts";
-import { zeros } from "../core/construct.ts";
+import { zeros } from "../core/create/construct.ts";
 import { arrayOperation } from "./array.ts";
 import { referenceMatmul } from "./matmul.ts";
 import { referenceBackward } from "./problem-backward.ts";

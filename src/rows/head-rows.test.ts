@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { MASKS } from "../../tests/support/cases/masks.ts";
+import { MASKS } from "../../tests/support/cases/problem/masks.ts";
+import { CHANGES } from "../../tests/support/cases/problem/scores.ts";
 import { type Random, random } from "../../tests/support/cases/random.ts";
-import { CHANGES } from "../../tests/support/cases/scores.ts";
 import { causal, randn, scaledDotProductAttention, type Tensor } from "../index.ts";
 import { compile } from "../masks/expression/js.ts";
 import { forward } from "../reference/index.ts";

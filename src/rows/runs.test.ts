@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { randomParameters } from "../../tests/support/cases/mask-json.ts";
+import { randomParameters } from "../../tests/support/cases/problem/mask-json.ts";
 import { type Random, random } from "../../tests/support/cases/random.ts";
 import { compile } from "../masks/expression/js.ts";
 import { MASK_KINDS, type MaskJson, maskFromJson } from "../masks/registry.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../tests/support/cases/random.ts";
-import { randomInput } from "../../tests/support/cases/store.ts";
+import { randomInput } from "../../tests/support/cases/store/draw.ts";
 import type { HeadRef, Stage } from "./block.ts";
 import { type Kernel, plainKernel } from "./compute/row-source.ts";
 import type { HeadStore } from "./head-store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tensor } from "../core/construct.ts";
+import { tensor } from "../core/create/construct.ts";
 import { Tensor } from "../core/tensor.ts";
 import { AdamW } from "./adamw.ts";
 import { clipScale, gradientNorm } from "./clip.ts";

@@ -1,7 +1,7 @@
 /** Gradients of functions, as in JAX: `grad` and `valueAndGrad` record one call on a tape (tape.ts). */
-import { tensor } from "../core/construct.ts";
+import { tensor } from "../core/create/construct.ts";
+import { isNested, type NestedNumbers } from "../core/create/nested.ts";
 import { checkArgument, checkCount, formatValue, isMap, OptionError } from "../core/errors.ts";
-import { isNested, type NestedNumbers } from "../core/nested.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { operand, zerosLike } from "../nn/ops/operand.ts";
 import { Tape } from "./tape.ts";

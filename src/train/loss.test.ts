@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tensor } from "../core/construct.ts";
+import { tensor } from "../core/create/construct.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Generator } from "./data/random.ts";
 import { crossEntropy } from "./loss.ts";

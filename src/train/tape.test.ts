@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tensor } from "../core/construct.ts";
+import { tensor } from "../core/create/construct.ts";
 import { Tensor } from "../core/tensor.ts";
 import { mean, sum } from "../nn/arrays/reduce.ts";
 import { fillLinear } from "../nn/initialize.ts";

@@ -2,7 +2,8 @@
  * A picture in one call, from weights or from queries and keys: `figureOf` draws a figure (figure/figure.ts), `show` the page of a terminal
  * (terminal/text.ts) and the figure of a notebook. Both make the store of these tensors (store/layout/from.ts) for the time of the call.
  */
-import { tensor } from "../core/construct.ts";
+import { tensor } from "../core/create/construct.ts";
+import { isNested, type NestedNumbers } from "../core/create/nested.ts";
 import {
   checkCount,
   checkMethods,
@@ -11,7 +12,6 @@ import {
   OptionError,
   ShapeError,
 } from "../core/errors.ts";
-import { isNested, type NestedNumbers } from "../core/nested.ts";
 import { checkKinds, checkNames, type FieldKinds } from "../core/option-names.ts";
 import { asTensor, reshaped, type Tensor, type TensorLike } from "../core/tensor.ts";
 import type { HeadStore } from "../store/head-store.ts";

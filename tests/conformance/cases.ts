@@ -1,13 +1,13 @@
 /**
  * The table that every backend and level runs: one row per case. A new mask or score mod needs one
- * row in tests/support/cases/masks.ts or tests/support/cases/scores.ts; it then appears here and in the random cases.
+ * row in tests/support/cases/problem/masks.ts or tests/support/cases/problem/scores.ts; it then appears here and in the random cases.
  */
 import type { AttentionOptions } from "heed";
-import type { Arrangement, Case, Dtype, Fill, Lengths } from "../support/cases/case.ts";
-import { ARRANGEMENTS, arranged, FILLS, filled } from "../support/cases/case.ts";
-import { MASKS } from "../support/cases/masks.ts";
+import type { Arrangement, Case, Dtype, Fill, Lengths } from "../support/cases/problem/case.ts";
+import { ARRANGEMENTS, arranged, FILLS, filled } from "../support/cases/problem/case.ts";
+import { MASKS } from "../support/cases/problem/masks.ts";
+import { CHANGES } from "../support/cases/problem/scores.ts";
 import { random } from "../support/cases/random.ts";
-import { CHANGES } from "../support/cases/scores.ts";
 
 /** A row of the table. */
 export interface Entry {

@@ -11,8 +11,8 @@ import { and, attentionBackward, maskMod, mergeStates, or, scaledDotProductAtten
 import type { ContextOptions } from "heed/cluster";
 import { contextAttention, contextAttentionBackward, localCluster, shardSequence } from "heed/cluster";
 import { type Level, restore, use } from "../support/backends/levels.ts";
-import { type Case, describeCase, type Rule } from "../support/cases/case.ts";
-import { draw } from "../support/cases/draw.ts";
+import { type Case, describeCase, type Rule } from "../support/cases/problem/case.ts";
+import { draw } from "../support/cases/problem/draw.ts";
 import { type Random, random } from "../support/cases/random.ts";
 import type { Tolerances } from "../support/oracles/backward-oracle.ts";
 import { exactly, flat, tolerancesOf, upstream } from "../support/oracles/backward-oracle.ts";

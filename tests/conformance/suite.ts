@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { reference } from "../../src/reference/backend.ts";
 import { wasm } from "../../src/wasm/backend.ts";
 import { has, type Level, restore, THREADS, use } from "../support/backends/levels.ts";
-import type { Case } from "../support/cases/case.ts";
+import type { Case } from "../support/cases/problem/case.ts";
 import { hasShared } from "../support/shared.ts";
 import { CASES } from "./cases.ts";
 import { deviceConformance } from "./device.ts";

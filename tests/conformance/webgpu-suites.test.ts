@@ -10,7 +10,7 @@ import { device } from "../../src/webgpu/device.ts";
 import { asFloat32, cases, folder, type Golden, optionsOf, same } from "../golden/sdpa.ts";
 import { gpuAtHand } from "../support/backends/gpu.ts";
 import { placeOn } from "../support/backends/place.ts";
-import { draw } from "../support/cases/draw.ts";
+import { draw } from "../support/cases/problem/draw.ts";
 import { checkResult } from "../support/oracles/oracle.ts";
 import { difference } from "../support/oracles/tolerance.ts";
 import { golden, readTensors } from "../support/shared.ts";

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import { tensor } from "../../src/core/construct.ts";
+import { tensor } from "../../src/core/create/construct.ts";
 import { HeedError } from "../../src/core/errors.ts";
 import { saveFile } from "../../src/io/filesystem/save.ts";
 import { modelToFiles, readModel, writeModel } from "../../src/models/files/files.ts";

@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
 import { caseCount } from "../support/cases/count.ts";
-import { draw, smallest } from "../support/cases/draw.ts";
+import { draw, smallest } from "../support/cases/problem/draw.ts";
 import { BACKWARD_STATISTIC, checkBackward } from "../support/oracles/backward-oracle.ts";
 
 const CASES = caseCount(500, 1500);

@@ -5,8 +5,8 @@
 import { type AttentionOptions, attentionBackward, scaledDotProductAttention, Tensor } from "heed";
 import { attentionDoubleBackward } from "heed/reference";
 import { expect, it } from "vitest";
-import { type Case, describeCase } from "../support/cases/case.ts";
-import { draw } from "../support/cases/draw.ts";
+import { type Case, describeCase } from "../support/cases/problem/case.ts";
+import { draw } from "../support/cases/problem/draw.ts";
 import { type Random, random } from "../support/cases/random.ts";
 
 const STEP = 1e-5;

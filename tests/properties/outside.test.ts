@@ -7,9 +7,9 @@ import { tidy } from "heed/train";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, use } from "../support/backends/levels.ts";
 import { attend } from "../support/cases/call.ts";
-import { describeCase } from "../support/cases/case.ts";
 import { caseCount } from "../support/cases/count.ts";
-import { draw } from "../support/cases/draw.ts";
+import { describeCase } from "../support/cases/problem/case.ts";
+import { draw } from "../support/cases/problem/draw.ts";
 
 const CASES = caseCount(40, 100);
 afterAll(restore);

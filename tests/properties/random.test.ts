@@ -6,7 +6,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
 import { caseCount } from "../support/cases/count.ts";
-import { draw, smallest } from "../support/cases/draw.ts";
+import { draw, smallest } from "../support/cases/problem/draw.ts";
 import { check, type Measure } from "../support/oracles/oracle.ts";
 import { STATISTIC_A } from "../support/oracles/tolerance.ts";
 

@@ -35,7 +35,7 @@ export const FAULTS = [
   { name: "pairs of keys share their dropout bits", file: "src/core/random/random.ts", find: "Math.imul(k, SPREAD.k)) | 0) >>> 0", put: "Math.imul(k & ~1, SPREAD.k)) | 0) >>> 0", tests: ["src/core/random/random.test.ts"] },
   { name: "a view may reach one element past its array", file: "src/core/tensor.ts", find: "high >= length", put: "high > length", tests: ["src/core/tensor.test.ts"] },
   // score
-  { name: "causal without the own position", file: "src/masks/causal.ts", find: "k.le(q)", put: "k.lt(q)", tests: SCORE },
+  { name: "causal without the own position", file: "src/masks/causal.ts", find: "k.le(VARS.q)", put: "k.lt(VARS.q)", tests: SCORE },
   { name: "a window one key short on the right", file: "src/masks/window.ts", find: "k.sub(q).le(right)", put: "k.sub(q).lt(right)", tests: SCORE },
   { name: "query ids read by position, not by row", file: "src/masks/document.ts", find: "queryIdAt(i)", put: "queryIdAt(VARS.q)", tests: SCORE },
   { name: "ALiBi's distance has a sign", file: "src/masks/alibi.ts", find: "q.sub(k).abs()", put: "q.sub(k)", tests: SCORE },

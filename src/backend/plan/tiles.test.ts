@@ -1,7 +1,7 @@
 /** Runs of keys against the cells: no visible cell is outside the runs and no masked cell is in a full run, for all masks and tile sizes. */
 import { describe, expect, it } from "vitest";
 import { random } from "../../../tests/support/cases/random.ts";
-import { zeros } from "../../core/construct.ts";
+import { zeros } from "../../core/create/construct.ts";
 import { compile } from "../../masks/expression/js.ts";
 import {
   and,

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { random } from "../../../tests/support/cases/random.ts";
 import { explain } from "../../api/explain.ts";
-import { zeros } from "../../core/construct.ts";
+import { zeros } from "../../core/create/construct.ts";
 import { alibi, causal, maskMod, slidingWindow } from "../../masks/index.ts";
 import { tileFor } from "../../wasm/engine/features.ts";
 import { type AttentionOptions, resolve } from "../problem.ts";

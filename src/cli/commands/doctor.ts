@@ -11,7 +11,7 @@ import { resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import { launchOf } from "../../cluster/index.ts";
 import { describeMpi } from "../../cluster/mpi/binding.ts";
-import { zeros } from "../../core/construct.ts";
+import { zeros } from "../../core/create/construct.ts";
 import { type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { bytesText, columnsOf, jsonText, styler } from "../support/output/terminal.ts";
 import { checkRows } from "../support/run/check.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { randn } from "../../core/create.ts";
+import { randn } from "../../core/create/create.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { tensor } from "../../index.ts";
 import { termOfTensor } from "../communicator/agree.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { cast } from "../../api/cast.ts";
-import { arange } from "../../core/create.ts";
+import { arange } from "../../core/create/create.ts";
 import { singleRank } from "../communicator/local.ts";
 import { localCluster, shardSequence } from "../index.ts";
 import { formOf, gatherRows, pack, unpack } from "./messages.ts";

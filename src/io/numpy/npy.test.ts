@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tensor } from "../../core/construct.ts";
+import { tensor } from "../../core/create/construct.ts";
 import { isDType } from "../../core/dtype.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { ELEMENTS, FILE_DTYPES } from "../element.ts";

@@ -1,6 +1,6 @@
 /** Interval bounds against every cell: a tile classified as empty or full is so. */
 import { describe, expect, it } from "vitest";
-import { tensor } from "../../core/construct.ts";
+import { tensor } from "../../core/create/construct.ts";
 import {
   alibi,
   and,

@@ -1,9 +1,10 @@
 /** Tables: numbers that expressions read by index, such as slopes, lengths and biases. */
+
+import { fromNested, type NestedNumbers } from "../../core/create/nested.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { checkCount, DTypeError, isList, OptionError, refuseGot, ShapeError } from "../../core/errors.ts";
 import { checkKnown } from "../../core/known-names.ts";
-import { fromNested, type NestedNumbers } from "../../core/nested.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { lift, NumberExpression, type Table } from "./expr.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tensor } from "../../core/construct.ts";
+import { tensor } from "../../core/create/construct.ts";
 import { OptionError } from "../../core/errors.ts";
 import { Gpt2, generate, generateText, textModel, tokenShares, trainTokenizer } from "../index.ts";
 import { chooser } from "./sampling.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { scaledDotProductAttention } from "../../api/attention.ts";
-import { tensor } from "../../core/construct.ts";
+import { tensor } from "../../core/create/construct.ts";
 import { type AttentionModel, Gpt2, type LayerAttention, textModel, trainTokenizer } from "../index.ts";
 import { headScores, inductionScores } from "./heads.ts";
 

@@ -3,6 +3,7 @@
  * tensor, through which no gradient flows.
  */
 import * as arrays from "../../api/array.ts";
+import { fromNested, isNested } from "../../core/create/nested.ts";
 import { allocateLike, placed } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { type DType, isHalf, isMask } from "../../core/dtype.ts";
@@ -14,7 +15,6 @@ import {
   OptionError,
   refuseValue,
 } from "../../core/errors.ts";
-import { fromNested, isNested } from "../../core/nested.ts";
 import { asTensor, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { broadcastShape, type Operand } from "../ops/arithmetic.ts";
 import { type FloatTensorOf, operand } from "../ops/operand.ts";

@@ -1,5 +1,6 @@
 /** Embedding lookup: rows of a table by id. The gradient of a row is the sum over all reads of it. */
 import { embedding as lookup, embeddingBackward as lookupBackward } from "../../api/array.ts";
+import { fromNested, isNested } from "../../core/create/nested.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { isInteger, readerOf } from "../../core/dtype.ts";
 import {
@@ -10,7 +11,6 @@ import {
   OptionError,
   ShapeError,
 } from "../../core/errors.ts";
-import { fromNested, isNested } from "../../core/nested.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 

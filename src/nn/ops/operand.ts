@@ -3,12 +3,12 @@
  * dtype. 16-bit tensors are refused: layers compute in the dtype of their parameters, and `Module.loadStateDict` widens 16-bit
  * values. Sums are accumulated in float64 and rounded once when stored.
  */
-import { tensor } from "../../core/construct.ts";
+import { tensor } from "../../core/create/construct.ts";
+import { isNested, type NestedBooleans } from "../../core/create/nested.ts";
 import { allocateLike, isDeviceData, placed, type TensorStorage } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { isMask } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
-import { isNested, type NestedBooleans } from "../../core/nested.ts";
 import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";

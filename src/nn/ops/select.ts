@@ -3,10 +3,10 @@
  * elements.
  */
 import * as arrays from "../../api/array.ts";
+import { fromNested, isNested } from "../../core/create/nested.ts";
 import { allocateLike, placed } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { checkCount, formatTensor, formatValue, refuseValue, ShapeError } from "../../core/errors.ts";
-import { fromNested, isNested } from "../../core/nested.ts";
 import { record } from "../../core/recording/record.ts";
 import type { NestedList, TensorLike } from "../../core/tensor.ts";
 import { asTensor, reshaped, sizeOf, Tensor, viewOf } from "../../core/tensor.ts";

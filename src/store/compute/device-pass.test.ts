@@ -3,7 +3,7 @@ import { webgpu } from "heed/webgpu";
 import { afterAll, describe, expect, it } from "vitest";
 import { gpuAtHand } from "../../../tests/support/backends/gpu.ts";
 import "../../../tests/support/backends/opaque-backend.ts";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import type { Tensor } from "../../index.ts";
 import type { HeadStore } from "../head-store.ts";
 import { storeFrom } from "../layout/from.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { engineKernel } from "../../../tests/support/backends/engine-rows.ts";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import { storeFrom } from "../layout/from.ts";
 import { edgesOf } from "../measures/aggregate.ts";
 import { plainKernel } from "./row-source.ts";

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import { HeedError, OptionError } from "../../core/errors.ts";
 import type { HeadRef } from "../block.ts";
 import type { HeadStore } from "../head-store.ts";
@@ -75,7 +75,7 @@ describe("workers", () => {
       return context.skip("Node runs TypeScript files from 22.18 on");
     const threads: Worker[] = [];
     const thread = (): Port => {
-      const thread = new Worker(new URL("../../../tests/support/cases/store-worker.ts", import.meta.url));
+      const thread = new Worker(new URL("../../../tests/support/cases/store/worker.ts", import.meta.url));
       const { port1, port2 } = new MessageChannel();
       thread.postMessage(port2, [port2 as never]);
       threads.push(thread);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../tests/support/cases/random.ts";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import { readSafetensors } from "../../io/safetensors/safetensors.ts";
 import type { HeadRef } from "../block.ts";
 import type { HeadStore } from "../head-store.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Dice } from "../../../tests/files/mutants.ts";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import { HeedError } from "../../core/errors.ts";
 import { deflate } from "../../io/archive/deflate.ts";
 import { writeNpz } from "../../io/numpy/npz.ts";

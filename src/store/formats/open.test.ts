@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { zipSync } from "fflate";
 import { describe, expect, it } from "vitest";
 import { textNpy } from "../../../tests/support/cases/npy-text.ts";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import { FormatError, UnsupportedError } from "../../core/errors.ts";
 import { writeNpy } from "../../io/numpy/npy.ts";
 import { writeNpz } from "../../io/numpy/npz.ts";

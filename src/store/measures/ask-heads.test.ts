@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import { storeFrom } from "../layout/from.ts";
 import { plantsOf, sampleBundle } from "../sample.ts";
 import { askHeads, sortAnswers } from "./ask-heads.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Random, random } from "../../../tests/support/cases/random.ts";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import { storeFrom } from "../layout/from.ts";
 import { sampleBundle } from "../sample.ts";
 import { ATTENTION_FLOW_WARNING, attentionFlow, pairFlow } from "./attention-flow.ts";

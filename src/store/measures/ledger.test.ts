@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../tests/support/cases/random.ts";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import type { TensorObject } from "../../core/tensor.ts";
 import type { HeadRef } from "../block.ts";
 import type { HeadArrays } from "../compute/head.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import { openStore } from "../formats/open.ts";
 import { storeFrom } from "../layout/from.ts";
 import { contrastOf } from "./contrast.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { randomParameters } from "../../../tests/support/cases/mask-json.ts";
+import { randomParameters } from "../../../tests/support/cases/problem/mask-json.ts";
 import { random } from "../../../tests/support/cases/random.ts";
 import { attentionWeights, scaledDotProductAttention } from "../../index.ts";
 import { MASK_KINDS, type MaskJson, maskFromJson } from "../../masks/registry.ts";

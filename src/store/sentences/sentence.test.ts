@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type Random, random } from "../../../tests/support/cases/random.ts";
-import { randomInput } from "../../../tests/support/cases/store.ts";
+import { randomInput } from "../../../tests/support/cases/store/draw.ts";
 import type { Block, HeadRef } from "../block.ts";
 import { openStore } from "../formats/open.ts";
 import type { HeadStore } from "../head-store.ts";

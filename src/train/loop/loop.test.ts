@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { tensor, zeros } from "../../core/construct.ts";
+import { tensor, zeros } from "../../core/create/construct.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { sum } from "../../nn/arrays/reduce.ts";

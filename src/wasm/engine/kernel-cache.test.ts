@@ -4,7 +4,7 @@ import wabtOf from "wabt";
 import { codeOf } from "../../../tests/support/backends/kernels.ts";
 import { hasRelaxed } from "../../backend/levels.ts";
 import { type AttentionOptions, type Problem, resolve } from "../../backend/problem.ts";
-import { zeros } from "../../core/construct.ts";
+import { zeros } from "../../core/create/construct.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
 import {
   alibi,

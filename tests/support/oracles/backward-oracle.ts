@@ -15,7 +15,7 @@
  */
 import type { AttentionGradients, AttentionResult } from "heed";
 import { attentionBackward, scaledDotProductAttention, Tensor } from "heed";
-import { type Case, describeCase, rounded } from "../cases/case.ts";
+import { type Case, describeCase, rounded } from "../cases/problem/case.ts";
 import { random } from "../cases/random.ts";
 import { flattened, textbookScores32, truth } from "./oracle.ts";
 import { constants, difference, FIRST_ORDER, OUTPUT_ROUNDING, roundingOf, unit } from "./tolerance.ts";

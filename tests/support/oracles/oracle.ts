@@ -1,7 +1,7 @@
 /** The reference result of a case by `heed/reference`, with Bound B; and the textbook's float32 for comparison. */
 import { type AttentionResult, scaledDotProductAttention } from "heed";
 import { forward } from "heed/reference";
-import { type Case, describeCase } from "../cases/case.ts";
+import { type Case, describeCase } from "../cases/problem/case.ts";
 import { constants, difference, FIRST_ORDER, floorOf, lseBound, OUTPUT_ROUNDING, unit } from "./tolerance.ts";
 
 /** Results [B, Hq, Nq, dv], [B, Hq, Nq] and [B, Hq, Nq, Nk], and the bounds of the first two. */

@@ -1,6 +1,6 @@
 /** Query, key and value of a command line: three files, one file with three tensors, or (for `explain`) shapes alone. */
 
-import { zeros } from "../../../core/construct.ts";
+import { zeros } from "../../../core/create/construct.ts";
 import { type DType, FLOAT_DTYPES } from "../../../core/dtype.ts";
 import { UnsupportedError } from "../../../core/errors.ts";
 import type { Tensor } from "../../../core/tensor.ts";

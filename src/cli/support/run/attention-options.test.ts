@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { attentionWeights, scaledDotProductAttention } from "../../../api/attention.ts";
-import { tensor } from "../../../core/construct.ts";
+import { tensor } from "../../../core/create/construct.ts";
 import { and, causal, dilated } from "../../../masks/index.ts";
 import { MASK_KINDS } from "../../../masks/registry.ts";
 import { UsageError } from "../line/command.ts";

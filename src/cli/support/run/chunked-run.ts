@@ -8,7 +8,7 @@ import { type AttentionResult, attentionWeights, scaledDotProductAttention } fro
 import { explain } from "../../../api/explain.ts";
 import type { Plan } from "../../../backend/plan/plan.ts";
 import { type Problem, resolve } from "../../../backend/problem.ts";
-import { zeros } from "../../../core/construct.ts";
+import { zeros } from "../../../core/create/construct.ts";
 import type { FloatDType, TypedData } from "../../../core/dtype.ts";
 import { outputShape, rowShape } from "../../../core/shape.ts";
 import { Tensor } from "../../../core/tensor.ts";

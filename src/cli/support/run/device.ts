@@ -92,6 +92,12 @@ const PROGRAM = `import(process.argv[1]).then(async ({ describeGpu }) => {
 export async function describeGpu(isHere = false): Promise<GpuFinding> {
   if (isHere || (globalThis.navigator as { readonly gpu?: unknown } | undefined)?.gpu !== undefined)
     return examineGpu();
+  const { permission } = process as { readonly permission?: { has(scope: string): boolean } };
+  if (permission?.has("child") === false)
+    return {
+      available: false,
+      text: "not examined: Node's permissions allow no process (--allow-child-process)",
+    };
   const { execFile } = await import("node:child_process");
   return new Promise((resolve) => {
     execFile(process.execPath, ["-e", PROGRAM, import.meta.url], (error, stdout, stderr) => {

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import wabtOf from "wabt";
 import { resolve } from "../../../backend/problem.ts";
-import { zeros } from "../../../core/construct.ts";
+import { zeros } from "../../../core/create/construct.ts";
 import { causal } from "../../../masks/index.ts";
 import { ModuleBuilder } from "../../assembler/index.ts";
 import { specOf } from "../../attention/plan.ts";

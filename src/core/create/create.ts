@@ -1,12 +1,12 @@
 /** Tensors with computed elements: constants, ranges, random numbers. */
 
+import { checkDType, type DType, isFloat, writerOf } from "../dtype.ts";
+import { checkCount, DTypeError, formatValue, OptionError, refuseValue, ShapeError } from "../errors.ts";
+import { checkOptionNames } from "../option-names.ts";
+import { type Generator, generatorOf, type Seed } from "../random/generator.ts";
+import type { Tensor } from "../tensor.ts";
 import { zeros } from "./construct.ts";
-import { checkDType, type DType, isFloat, writerOf } from "./dtype.ts";
-import { checkCount, DTypeError, formatValue, OptionError, refuseValue, ShapeError } from "./errors.ts";
 import { checkIntegers } from "./nested.ts";
-import { checkOptionNames } from "./option-names.ts";
-import { type Generator, generatorOf, type Seed } from "./random/generator.ts";
-import type { Tensor } from "./tensor.ts";
 
 /** Dtype and seed of a random tensor. */
 export interface RandomOptions<D extends DType = DType> {

@@ -1,8 +1,8 @@
 /** Score mods drawn at random, each in two forms, with what it does to an error (tests/support/oracles/tolerance.ts). */
 import { alibi, relativeBias, scoreMod, softcap, table, tensor } from "heed";
-import { softcapError } from "../oracles/tolerance.ts";
+import { softcapError } from "../../oracles/tolerance.ts";
+import type { Random } from "../random.ts";
 import type { Change, Lengths } from "./case.ts";
-import type { Random } from "./random.ts";
 
 /** T5's bucket of a distance, independent of the library's (Raffel et al. 2020, section 2.1). */
 function bucketOf(distance: number, count: number, maxDistance: number, bothWays: boolean): number {

@@ -1,6 +1,6 @@
 /** Masks of the registry by name, with random parameters. */
-import type { MaskKind } from "../../../src/masks/registry.ts";
-import type { Random } from "./random.ts";
+import type { MaskKind } from "../../../../src/masks/registry.ts";
+import type { Random } from "../random.ts";
 
 /** Random parameters of a registered mask over n positions: each at least its minimum, lists with one number per position. */
 export const randomParameters = (

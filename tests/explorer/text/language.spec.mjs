@@ -1,7 +1,7 @@
 // @ts-check
 /** The language of tokens: if the data names one, `lang` is on every token's text and on nothing else; if not, nowhere. */
-import { test } from "./support/fixtures.ts";
-import { settled } from "./support/site.mjs";
+import { test } from "../support/fixtures.ts";
+import { settled } from "../support/site.mjs";
 
 const TOKENS = ["القمر", "فوق", "البحر", "والقمر", "بعيد", "."];
 const VIEWS = [

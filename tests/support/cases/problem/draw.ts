@@ -1,9 +1,9 @@
 /** A random call from a seed: sizes, dtypes, views, masks, score mods and values. */
 import { type AttentionOptions, type MaskLike, Tensor } from "heed";
+import { type Random, random } from "../random.ts";
 import type { Case, Change, Dtype, Lengths, Rule } from "./case.ts";
 import { ARRANGEMENTS, arranged, FILLS, filled, rounded } from "./case.ts";
 import { MASKS } from "./masks.ts";
-import { type Random, random } from "./random.ts";
 import { CHANGES } from "./scores.ts";
 
 /** Log-uniform from 1 to `longest`, sometimes a power of two, or one more or less. */

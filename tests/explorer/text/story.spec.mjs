@@ -10,7 +10,7 @@ import { expect, test } from "@playwright/test";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 /** @type {import("node:child_process").ChildProcess} */
 let child;
 /** @type {string} */

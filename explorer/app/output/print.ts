@@ -3,7 +3,7 @@
  * synchronous: the print styles are adopted, the pictures are redrawn in light colors from data in memory, and, if the explorer
  * owns the page, the sheet gets the size of the figure. `afterprint` reverts all of it.
  */
-import { paper, SHEET } from "../styles/print.ts";
+import { paper, SHEET } from "../../styles/print.ts";
 
 /** What printing needs of an element. */
 export interface PaperHost {

@@ -1,6 +1,6 @@
 /** Nested arrays as tensors: `[[1, 2], [3, 4]]` is a [2, 2] tensor. */
-import { arrayFor, DTYPES, type DType, dtypeNamed, type TypedData, writerOf } from "./dtype.ts";
-import { DTypeError, formatValue, ShapeError } from "./errors.ts";
+import { arrayFor, DTYPES, type DType, dtypeNamed, type TypedData, writerOf } from "../dtype.ts";
+import { DTypeError, formatValue, ShapeError } from "../errors.ts";
 
 /** Numbers in nested arrays, all rows of one length; a number alone is a tensor of shape []. */
 export type NestedNumbers = number | readonly NestedNumbers[];

@@ -18,8 +18,8 @@ import {
   table,
   tensor,
 } from "heed";
+import type { Random } from "../random.ts";
 import type { Lengths, Rule } from "./case.ts";
-import type { Random } from "./random.ts";
 
 /** A mask and its rule over (b, h, i, j); offsets are within. */
 export interface DrawnMask {

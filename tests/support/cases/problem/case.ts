@@ -3,7 +3,7 @@
  * computed. The two share no code: masks and score mods of the call are heed's expressions, those of the reference closures.
  */
 import { type AttentionOptions, type ScoreMod, Tensor } from "heed";
-import type { Random } from "./random.ts";
+import type { Random } from "../random.ts";
 
 /** Lengths of a case. */
 export interface Lengths {

@@ -2,18 +2,18 @@
  * Exports the current picture as SVG (by the figure renderer, the same bytes as on the command line), PNG, a table, or one HTML
  * file. Nothing is uploaded: the page creates the files.
  */
-import { UnsupportedError } from "../../src/core/errors.ts";
-import type { DrawnFigure } from "../../src/view/figure/drawn.ts";
-import { renderFigure } from "../../src/view/figure/figure.ts";
-import { type FigureOptions, figureOptions } from "../../src/view/figure/options.ts";
-import { renderRaster } from "../../src/view/figure/raster.ts";
-import { csvLines, figureTable, jsonLines } from "../../src/view/figure/table.ts";
-import { htmlFile } from "../../src/view/html.ts";
-import { encode } from "../state/url.ts";
-import { editsOf } from "../state/whatif.ts";
-import { viewOf } from "../views/registry.ts";
-import type { Session } from "./session.ts";
-import { build } from "./workers.ts";
+import { UnsupportedError } from "../../../src/core/errors.ts";
+import type { DrawnFigure } from "../../../src/view/figure/drawn.ts";
+import { renderFigure } from "../../../src/view/figure/figure.ts";
+import { type FigureOptions, figureOptions } from "../../../src/view/figure/options.ts";
+import { renderRaster } from "../../../src/view/figure/raster.ts";
+import { csvLines, figureTable, jsonLines } from "../../../src/view/figure/table.ts";
+import { htmlFile } from "../../../src/view/html.ts";
+import { encode } from "../../state/url.ts";
+import { editsOf } from "../../state/whatif.ts";
+import { viewOf } from "../../views/registry.ts";
+import type { Session } from "../session.ts";
+import { build } from "../workers.ts";
 
 /** The figure options of the current picture. */
 export function optionsOf(session: Session, more: FigureOptions = {}): FigureOptions {
@@ -98,4 +98,4 @@ function opened({ store }: Session) {
   return store;
 }
 
-export { saveFile } from "../../ui/save.ts";
+export { saveFile } from "../../../ui/save.ts";

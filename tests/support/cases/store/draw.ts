@@ -1,7 +1,7 @@
 /** Random stores for tests: heads with every recipe a bundle can describe, as arrays. */
-import type { BlockInput, StoreInput } from "../../../src/store/layout/input.ts";
-import type { RecipeMask, ScoreRecipe } from "../../../src/store/recipe/recipe.ts";
-import { type Random, random } from "./random.ts";
+import type { BlockInput, StoreInput } from "../../../../src/store/layout/input.ts";
+import type { RecipeMask, ScoreRecipe } from "../../../../src/store/recipe/recipe.ts";
+import { type Random, random } from "../random.ts";
 
 export interface RandomOptions {
   readonly Nq?: number;

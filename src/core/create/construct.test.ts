@@ -1,9 +1,9 @@
 /** Rejected input of the functions that make tensors: the message names the entry and the remedy. */
 import { describe, expect, it } from "vitest";
-import { tidy } from "../api/tidy.ts";
-import { cast, full, Generator, linspace, randn, tensor, zeros } from "../index.ts";
-import { multiply, sum } from "../nn/index.ts";
-import { Tape } from "../train/index.ts";
+import { tidy } from "../../api/tidy.ts";
+import { cast, full, Generator, linspace, randn, tensor, zeros } from "../../index.ts";
+import { multiply, sum } from "../../nn/index.ts";
+import { Tape } from "../../train/index.ts";
 
 // Without types, as in a JavaScript program.
 const make = tensor as unknown as (...args: unknown[]) => unknown;
@@ -83,7 +83,7 @@ it("the gradient through a cast has the dtype of its input", () => {
 });
 
 it("leading axes that do not broadcast are an error that names their lengths", async () => {
-  const { scaledDotProductAttention } = await import("../index.ts");
+  const { scaledDotProductAttention } = await import("../../index.ts");
   const [a, b] = [randn([2, 3, 4], { seed: 1 }), randn([5, 3, 4], { seed: 2 })];
   expect(() => scaledDotProductAttention(a, b, b)).toThrow("leading axes 2, 5, 5 do not broadcast");
 });

@@ -1,9 +1,9 @@
 /** New tensors: from nested arrays and lists, over typed arrays, or filled with zeros. */
-import { arrayFor, checkDType, type DType, type TypedData } from "./dtype.ts";
-import { checkCount, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
+import { arrayFor, checkDType, type DType, type TypedData } from "../dtype.ts";
+import { checkCount, formatValue, ShapeError, UnsupportedError } from "../errors.ts";
+import { checkKinds } from "../option-names.ts";
+import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "../tensor.ts";
 import { fromNested, type NestedBigints, type NestedBooleans, type NestedNumbers } from "./nested.ts";
-import { checkKinds } from "./option-names.ts";
-import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
 
 /**
  * A tensor from nested arrays, or over a typed array without a copy.

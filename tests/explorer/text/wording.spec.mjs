@@ -1,8 +1,8 @@
 // @ts-check
 /** The sentences of the page, in the words of the courses: what each number, control and caption says it is. */
 import { expect } from "@playwright/test";
-import { test } from "./support/fixtures.ts";
-import { settled, textOf } from "./support/site.mjs";
+import { test } from "../support/fixtures.ts";
+import { settled, textOf } from "../support/site.mjs";
 
 const TOKENS = ["[CLS]", "the", "cat", "sat", "on", "a", "mat", "[SEP]"];
 
