@@ -91,17 +91,17 @@ const vitest = (part, env, ...argv) =>
 async function playwright(part) {
   const { chromiumPath, NO_CHROMIUM } = await import("../tests/platforms/chromium.mjs");
   if (chromiumPath() === undefined) part.tally.skip("the browser tests", NO_CHROMIUM);
+  // Beside Vitest, pages that wait leave no core idle: the first half of the tests has a worker a core, the second more.
   else
-    await runner(
-      part,
-      [at("node_modules/@playwright/test/cli.js"), "test", "--reporter=list,json", "--pass-with-no-tests"],
-      (report) => ({
-        // Beside Vitest, pages that wait leave no core idle.
-        argv: has("source") || has("built") ? [`--workers=${availableParallelism()}`] : [],
-        env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
-      }),
-      playwrightCounts,
-    );
+    for (const half of has("source") || has("built")
+      ? [["--shard=1/2", `--workers=${availableParallelism()}`], ["--shard=2/2"]]
+      : [[]])
+      await runner(
+        part,
+        [at("node_modules/@playwright/test/cli.js"), "test", "--reporter=list,json", "--pass-with-no-tests"],
+        (report) => ({ argv: half, env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report } }),
+        playwrightCounts,
+      );
 }
 
 /** The built package on one Node. @param {Part} part @param {number} major */

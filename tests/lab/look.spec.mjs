@@ -5,11 +5,18 @@
  */
 import { expect } from "@playwright/test";
 import { CONTRAST, violations } from "../support/axe.mjs";
+import { sweepSize } from "../support/cases/count.ts";
 import { names, open, quiet, reach, test, write } from "./visit.mjs";
 
+const WIDTHS = [1280, 375];
+/** A desk for one page, a phone for the next; both for each with HEED_ALL=1. @param {number} at */
+const widthsOf = (at) => (sweepSize(1, 2) === 2 ? WIDTHS : [WIDTHS[at % 2]]);
+/** Pages that show the reader's own sentence. */
+const OWN = ["words", "arrows", "steps", "masks", "heads", "explanation"];
+
 // What is seen at each stop of the text, on a desk and on a phone.
-for (const name of names)
-  for (const width of [1280, 375])
+for (const [at, name] of names.entries())
+  for (const width of widthsOf(at))
     test(`${name}: ${width}: axe content, each label readable at each stop, and the link leads back`, ({
       visit,
     }) =>
@@ -191,8 +198,8 @@ for (const width of [1280, 375])
     }));
 
 // The reader's own sentence, as long as the model has space for it, at each stop of each page that shows one.
-for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"])
-  for (const width of [1280, 375])
+for (const [at, name] of OWN.entries())
+  for (const width of widthsOf(at))
     test(`${name}: ${width}: the reader's own sentence is kept at every stop, and each label is readable`, ({
       visit,
     }) =>
@@ -221,8 +228,8 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
         expect(problems).toEqual([]);
       }));
 // What a reader may also type: too much, one word, no word, letters that the encoder does not know.
-for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"])
-  for (const width of [1280, 375])
+for (const [at, name] of OWN.entries())
+  for (const width of widthsOf(at))
     test(`${name}: ${width}: any text in the field is shown, and each label is readable`, ({ visit }) =>
       visit(`${name}.html`, { viewport: { width, height: 812 } }, async (page) => {
         /** @type {string[]} */
