@@ -26,7 +26,7 @@ export const GROUPS = [
   },
   {
     name: "attention",
-    test: /[\\/]src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|nested|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|construct|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
+    test: /[\\/](?:build[\\/]one-thread\.mjs|src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|create[\\/](?:nested|construct)|known-names|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js))$/,
     includeDependenciesRecursively: false,
   },
   {
@@ -40,11 +40,23 @@ export const GROUPS = [
     includeDependenciesRecursively: false,
   },
   {
+    name: "recurrent",
+    test: /[\\/]src[\\/]nn[\\/](?:embedding|history[\\/](?:gru|luong|encoder-decoder)|ops[\\/](?:lookup|select))\.ts$/,
+    includeDependenciesRecursively: false,
+  },
+  {
     name: "layers",
     test: /[\\/]src[\\/]nn[\\/](?:history[\\/](?:scored|additive|additive-scores)|key-mask|module|initialize|ops[\\/]attend)\.ts$/,
     includeDependenciesRecursively: false,
   },
 ];
+
+/** The Lab computes on one thread: its bundle has the pool of one. */
+export const oneThread = {
+  name: "heed-one-thread",
+  /** @param {string} id */
+  resolveId: (id) => (/[\\/]worker-pool\.ts$/.test(id) ? at("tools/build/one-thread.mjs") : undefined),
+};
 
 /** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and chunks for each page. */
 async function scripts() {
@@ -55,6 +67,7 @@ async function scripts() {
       "lab-worker": at("lab/frame/runtime/worker.ts"),
       "own-view": at("lab/frame/runtime/own-view.ts"),
     },
+    plugins: [oneThread],
     platform: "browser",
     logLevel: "warn",
     // A chunk of a group exports what other chunks import from it.
