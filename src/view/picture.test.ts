@@ -39,10 +39,10 @@ it("a result with weights and a batch axis of length 1 are taken as they are", a
   expect((await figureOf(result)).svg).toBe((await figureOf(result.weights)).svg);
 });
 
-it("show prints the tokens, the weights and the strongest link, and gives a notebook the figure", async () => {
+it("show prints the tokens, the weights and whether a link is above chance, and gives a notebook the figure", async () => {
   const picture = await show(WEIGHTS, { tokens: TOKENS });
   expect(String(picture)).toContain("flies   25%");
-  expect(String(picture)).toContain("fast → flies  0.30");
+  expect(String(picture)).toContain("strongest links  none is above those of random heads");
   expect(inspect(picture)).toBe(String(picture));
   const display = (picture as unknown as Record<symbol, () => Record<string, string>>)[
     Symbol.for("Jupyter.display")

@@ -1,7 +1,7 @@
 /** The strongest links of a text: those of the largest contrast, or of each token those of the largest weight. */
 
 import type { HeadRef } from "../../store/block.ts";
-import { contrastRows } from "../../store/measures/contrast.ts";
+import { contrastRows, randomContrast } from "../../store/measures/contrast.ts";
 import { pad, widthOf } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
 import { headName, mapOf, namesOf, overPage, shortened, strength, type TextPage } from "./page.ts";
@@ -67,10 +67,10 @@ function isText({ block, words }: TextPage, { query, key }: TextLink): boolean {
   return !special.query[i] && !special.key[j] && (kind === "cross" || (i + queryOffset !== j && j > 0));
 }
 
-/** The links of the text with the largest contrast, one per line. */
+/** The links of the text with the largest contrast, one per line: those that are above chance, which one link in a hundred of a random head is. */
 export function linkLines(page: TextPage, links: readonly (readonly TextLink[])[]): string[] {
   const { paint } = page;
-  const all = links.flat();
+  const all = links.flatMap((row) => row.filter(({ value }) => value >= randomContrast(row.length)));
   const text = all.filter((link) => isText(page, link));
   const distant = text.filter(({ query, key }) => page.block.kind === "cross" || Math.abs(query - key) >= 2);
   const [chosen, which] = (
@@ -89,7 +89,11 @@ export function linkLines(page: TextPage, links: readonly (readonly TextLink[])[
   const where = isSingle ? ", in this head" : "; L1 H2: found in layer 1, head 2";
   const note = `${where}; contrast: the weight minus what the head gives anyway`;
   return [
-    ...heading("strongest links", which + note, page),
+    ...heading(
+      "strongest links",
+      all.length > 0 ? which + note : "none is above those of random heads",
+      page,
+    ),
     ...shown.map((link) =>
       `${pad(label(link), width)}  ${strength(link.weight, paint)}  contrast ${plain(formatNumber(link.value, { digits: 2 }), paint).padEnd(6)}  ${isSingle ? "" : dim(headName(link), paint)}`.trimEnd(),
     ),

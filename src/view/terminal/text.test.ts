@@ -28,6 +28,35 @@ test("with all, every layer and head is shown, and no line is wider than the ter
   }
 });
 
+test("a summary lists links above chance only, and says where there is none", async () => {
+  const tokens = ["a", "b", "c", "d", "e", "f", "g", "h"];
+  const n = tokens.length;
+  /** Even attention, but for the cells of `links`, which have 0.93. */
+  const linksOf = async (links: readonly (readonly [number, number])[]) => {
+    const data = new Float32Array(n * n).fill(1 / n);
+    for (const [query, key] of links) {
+      data.fill(0.01, query * n, (query + 1) * n);
+      data[query * n + key] = 0.93;
+    }
+    const heads = storeFrom({ blocks: [{ tokens, layers: [{ weights: { data, shape: [1, n, n] } }] }] });
+    const lines = await renderText(heads, "a b c d", { columns: 200 });
+    return lines.slice(lines.findIndex((line) => line.startsWith("strongest links")));
+  };
+  const none = await linksOf([]);
+  expect(none.slice(0, 3)).toEqual([
+    "strongest links  none is above those of random heads",
+    "",
+    expect.any(String),
+  ]);
+  const far = await linksOf([[5, 2]]);
+  expect(far[0]).toMatch(/^strongest links {2}between tokens that are not neighbors, /);
+  expect(far.slice(1, 3)).toEqual([expect.stringMatching(/^f → c {2}0\.93 {2}contrast/), ""]);
+  // Neighbors are listed where no link over a distance is above chance.
+  const near = await linksOf([[5, 4]]);
+  expect(near[0]).toMatch(/^strongest links {2}between tokens, /);
+  expect(near.slice(1, 3)).toEqual([expect.stringMatching(/^f → e {2}0\.93 {2}contrast/), ""]);
+});
+
 test("head numbers of two digits keep the columns aligned", async () => {
   const n = 4;
   const weights = { data: new Float32Array(12 * n * n).fill(1 / n), shape: [12, n, n] };
