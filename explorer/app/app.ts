@@ -58,6 +58,10 @@ const ROW_ACTIONS: ReadonlySet<string> = new Set([
   ...["next-head", "previous-head", "next-layer", "previous-layer"],
 ]);
 
+/** Below this height of the element in pixels, the caption may give way; a picture of this height never needs that. */
+const LOW = 260;
+const LEGIBLE = 160;
+
 export class Surface {
   readonly #host: SurfaceHost;
   readonly #panes: Panes;
@@ -69,6 +73,14 @@ export class Surface {
   #announcing: ReturnType<typeof setTimeout> | undefined;
   #drawnProgress = 1;
   #unsubscribe = () => {};
+  /** The height of the element in pixels, and up to which height it shows no caption. */
+  #height = 0;
+  #bare = 0;
+  readonly #sizes = new ResizeObserver(([{ contentRect }]) => {
+    this.#height = contentRect.height;
+    if (this.#height > this.#bare) this.#bare = 0;
+    void this.#host.update();
+  });
   /** The focused element of the picture before the last rendering. */
   #focused: Element | null = null;
   /** The tab of the text that is shown. */
@@ -106,6 +118,7 @@ export class Surface {
     const announcement = html`<div class="hid" role="status" aria-live="polite">${this.#announcement}</div>`;
     if (this.#host.alone) return html`${alone(ui, parts?.content?.(ui) ?? html``)}${announcement}`;
     return html`${shell(ui, {
+      hasCaption: this.#bare === 0,
       atlas: this.#panes.atlas.root,
       pane: content,
       controls: parts?.controls?.(ui) ?? nothing,
@@ -130,12 +143,23 @@ export class Surface {
     // A picture that replaced a focused one gets the focus.
     if (this.#focused && !root.contains(this.#focused) && root.activeElement === null) this.focusMain();
     this.#focused = null;
+    this.#fit(root);
     // Once a picture is on screen, the remaining modules are loaded, so that dialogs open without delay.
     if (this.#more === undefined && this.#host.session.store) setTimeout(() => void this.#loadMore(), 300);
   }
 
+  /** In a low box, a caption that leaves the picture little space gives way. */
+  #fit(root: ShadowRoot): void {
+    const foot = this.#height > 0 && this.#height < LOW ? root.querySelector(".foot") : null;
+    const picture = root.querySelector(".pane")?.clientHeight ?? 0;
+    if (foot === null || picture >= Math.min(LEGIBLE, 1.5 * foot.clientHeight)) return;
+    this.#bare = this.#height;
+    void this.#host.update();
+  }
+
   connect(): void {
     this.#paper.connect();
+    this.#sizes.observe(this.#host.root().host);
     this.#unsubscribe();
     this.#unsubscribe = pageDevice.subscribe(({ text, failed }) => {
       if (failed) this.#host.session.notify({ kind: "problem", text });
@@ -150,6 +174,7 @@ export class Surface {
 
   disconnect(): void {
     this.#paper.disconnect();
+    this.#sizes.disconnect();
     this.#unsubscribe();
     this.#panes.disconnect();
     clearTimeout(this.#announcing);

@@ -140,7 +140,7 @@ export const shell = css`
 }
 .comparison { position: absolute; inset: 0; display: grid; grid-template: auto minmax(0, 1fr) auto / repeat(3, minmax(0, 1fr)); gap: 8px 20px; }
 /* The three pictures start at one height, whatever is above them. */
-.comparison section { display: grid; grid-template-rows: subgrid; grid-row: 1 / span 2; min-inline-size: 0; min-block-size: 0; }
+.comparison section { display: grid; grid-template: subgrid / minmax(0, 1fr); grid-row: 1 / span 2; min-inline-size: 0; min-block-size: 0; }
 .compare-stage, .flow-stage, .flow-matrix { position: relative; flex: 1 1 0; min-block-size: 0; }
 .comparison section > div:first-child { min-block-size: 44px; }
 .chooser { display: flex; flex-wrap: wrap; gap: 4px 10px; margin-block: 4px; }
@@ -160,7 +160,7 @@ export const shell = css`
   .root.compare .pane { block-size: auto; }
   .comparison { position: static; grid-template: none / minmax(0, 1fr); }
   .comparison.caused { grid-template-columns: minmax(0, 1fr); }
-  .comparison.caused .compare-causes { grid-column: 1; }
+  .comparison.caused .compare-causes { grid-area: auto; }
   .compare-table, .comparison.caused .compare-table { grid-area: auto / 1 / auto / -1; }
   .comparison section, .comparison.tabled section { display: flex; flex-direction: column; grid-row: auto; }
   .compare-stage { flex: none; block-size: min(104cqi, 560px); }
@@ -217,6 +217,17 @@ export const shell = css`
   :host([parts]) .pane { flex: 1 1 var(--natural, 350px); block-size: auto; min-block-size: 0; }
   /* The columns next to the picture scroll, and do not make the element higher. */
   :host([parts]) :is(.left, .side) { block-size: 0; min-block-size: 100%; }
+}
+/* In a low box of a page the controls give way to the picture. A window of its own scrolls. */
+:host(attention-view:not([address], [controls], [parts])) { container-type: size; contain-intrinsic-block-size: 760px; }
+@container (height < 340px) {
+  .root:not(.alone) { display: flex; flex-direction: row; overflow: hidden; }
+  .root:not(.alone) :is(.toolbar, .left, .side, .status, .line) { display: none; }
+  .root:not(.alone) .main { flex: 1; padding: 4px; }
+  .root:not(.alone) .pane { flex: 1 1 0; block-size: auto; min-block-size: 0; }
+  .root:not(.alone) .masthead { position: absolute; inset: 0 0 auto; z-index: 3; background: var(--paper); }
+  .root:not(.alone) :is(.masthead:not(:has(.error)), .masthead > :not(.notices), .notices :is(.problem, details)) { display: none; }
+  .foot .legend { display: none; }
 }
 /* Space for the focus ring. */
 .pane.scrolls { overflow: auto; margin: -8px -10px 0; padding: 10px 10px 0; scroll-padding: 10px; }

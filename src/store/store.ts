@@ -356,7 +356,7 @@ class LocalStore implements HeadStore {
       key,
       request,
       data: () => this.#heads.get(key)?.data ?? this.#source.head(ref),
-      places: this.#source.blocks[ref.block].places(),
+      places: this.#source.blocks[ref.block].places,
       urgency: () => (this.#order.get(key) ?? OFF_SCREEN) - sooner,
     };
   }

@@ -141,6 +141,49 @@ test("100 times removed and put back, nothing is left", ({ visit }) => visit({ h
 test("without controls the picture fits 390 × 350 pixels", ({ visit }) =>
   visit({ heads: { Nq: 13 } }, small));
 test('with background="none" the page shows through every view', ({ visit }) => visit({ heads: {} }, clear));
+test("in a small box the controls and then the caption give way to the picture", ({ visit }) =>
+  visit({ heads: {}, hash: "#v1/head?i=3&j=2" }, async (page) => {
+    for (const [width, height, controls, hasControls, hasCaption] of /** @type {const} */ ([
+      [200, 150, "", false, false],
+      [400, 320, "", false, true],
+      [700, 500, "", true, true],
+      [200, 150, "few", false, false],
+      [400, 350, "few", false, true],
+      [200, 150, "none", false, false],
+    ])) {
+      await page.evaluate(
+        ([wide, high, how]) => {
+          const { view } = /** @type {any} */ (globalThis);
+          view.removeAttribute("address");
+          view.style.cssText = `width: ${wide}px; height: ${high}px`;
+          if (how) view.setAttribute("controls", how);
+          else view.removeAttribute("controls");
+        },
+        /** @type {const} */ ([width, height, controls]),
+      );
+      const what = `${width} × ${height} ${controls}`;
+      const inside = page.locator("attention-view");
+      await expect(inside.locator(".toolbar"), what).toBeVisible({ visible: hasControls });
+      await expect(inside.locator(".foot p").filter({ visible: true }), what).toHaveCount(hasCaption ? 1 : 0);
+      if (hasControls) continue;
+      // The picture is in the box, and has half of its height.
+      await expect
+        .poll(
+          () =>
+            page.evaluate(() => {
+              const { view } = /** @type {any} */ (globalThis);
+              const [box, picture, cells] = [
+                view,
+                ...[".pane", ".matrix .area"].map((it) => view.shadowRoot.querySelector(it)),
+              ].map((it) => it.getBoundingClientRect());
+              return cells.width > 30 && picture.bottom <= box.bottom + 1 ? picture.height / box.height : 0;
+            }),
+          { message: what },
+        )
+        .toBeGreaterThan(0.5);
+    }
+  }));
+
 test("it is as light or dark as the page around it", ({ visit }) =>
   visit({ heads: {}, scheme: "dark" }, scheme));
 test("an address that cannot be read is reported", ({ visit }) => visit({}, missing));

@@ -17,6 +17,8 @@ import { forReaders, welcome } from "./welcome.ts";
 
 /** The content of the layout. */
 export interface ShellParts {
+  /** Whether there is space for a caption and a legend. */
+  readonly hasCaption: boolean;
   readonly atlas: HTMLElement;
   /** The picture of the main column. */
   readonly pane: HTMLElement | TemplateResult;
@@ -49,7 +51,7 @@ export function shell(ui: Ui, parts: ShellParts): TemplateResult {
         }</p>
         ${page.layout.toolbar ? toolbar(ui, parts.controls) : nothing}
         <div class="pane ${scrolls && !state.table ? "scrolls" : ""}" part="pane">${parts.pane}</div>
-        ${foot ? html`<div class="foot">${caption(session, parts.caption)}${parts.legend}</div>` : nothing}
+        ${foot && parts.hasCaption ? html`<div class="foot">${caption(session, parts.caption)}${parts.legend}</div>` : nothing}
       </section>
       ${hasInspector ? html`<section class="side" part="inspector" aria-label="Inspector" tabindex="-1">${parts.role ?? inspector(ui)}</section>` : nothing}`
         : html`<section class="main" part="main" aria-label="Open">${ui.owns ? welcome(ui) : forReaders(ui)}</section>`

@@ -47,7 +47,7 @@ export function localCompute(kernel: Kernel = plainKernel): Compute {
         const loaded = await data();
         if (disposed) throw gone();
         signal?.throwIfAborted();
-        subject = subjects.get(key) ?? new Subject(loaded, places);
+        subject = subjects.get(key) ?? new Subject(loaded, places());
         subjects.set(key, subject);
       }
       const { result, cancel } = runner.add({

@@ -103,6 +103,35 @@ describe("workers", () => {
     store.dispose();
   });
 
+  it("get a long head after the page has drawn its first row, and a short one at once", async () => {
+    for (const [Nk, isSentFirst] of [
+      [2 ** 17 + 1, false],
+      [64, true],
+    ] as const) {
+      const posted: string[] = [];
+      const port = worker();
+      const post = port.postMessage.bind(port);
+      port.postMessage = (message, transfer) => {
+        posted.push((message as { type: string }).type);
+        post(message, transfer);
+      };
+      const store = storeFrom(randomInput(5, { layers: 1, heads: 2, Nq: 1, Nk }), {
+        worker: () => port,
+        workers: 1,
+      });
+      const [ref] = refs(store);
+      const measured = store.measures(ref);
+      await store.load(ref);
+      for (let n = 0; n < 20; n++) await Promise.resolve();
+      // What a page draws without a task between.
+      expect(store.row(ref, 0, "weights").length).toBe(Nk);
+      expect(posted.includes("head")).toBe(isSentFirst);
+      await measured;
+      expect(posted).toContain("head");
+      store.dispose();
+    }
+  });
+
   it("that fail have their requests sent to another worker, or to this thread", async () => {
     const input = randomInput(4, { layers: 3 });
     const here = storeFrom(input);

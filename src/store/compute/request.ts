@@ -38,7 +38,8 @@ export interface PendingRequest {
   readonly request: HeadRequest;
   /** Loads the head's numbers. */
   readonly data: () => HeadArrays | Promise<HeadArrays>;
-  readonly places: Places;
+  /** The places of the head's block; the first call takes longer than a row. */
+  readonly places: () => Places;
   /** The current priority: lower runs first. */
   readonly urgency: () => number;
 }

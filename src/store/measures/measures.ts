@@ -403,7 +403,7 @@ export function placesOf(block: {
   return {
     self: block.kind === "self",
     queryOffset: block.queryOffset,
-    queryIds: Int32Array.from(block.queryTokens, idOf),
+    queryIds: block.queryTokens === block.keyTokens ? keyIds : Int32Array.from(block.queryTokens, idOf),
     keyIds,
     querySpecial: Uint8Array.from(block.special.query, Number),
     keySpecial: Uint8Array.from(block.special.key, Number),

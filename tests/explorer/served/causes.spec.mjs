@@ -112,6 +112,42 @@ test("the fourth pane of Compare: off, patched from B, one link; on the next tok
   await end();
 });
 
+test("with long texts no part of Compare is over another; on a phone the causes are below the pictures", async ({
+  browser,
+}) => {
+  const [one, other] = ["deep sea", "green field"].map(
+    (place) => `The whale was in the ${place} and the captain saw the`,
+  );
+  const { url, end } = await view("--model", "decoder", "--text", one, "--text", other);
+  const { page, reported, close } = await pageAt(browser, url.replace(/#.*/, "#v1/compare?l=1&h=0&ca=zero"));
+  const inPage = page.locator("attention-view");
+  await expect(inPage.locator(".comparison .area")).toHaveCount(3);
+  await expect(inPage.locator(".comparison .effects li")).toHaveCount(6);
+  /** @param {string} selector */
+  const boxes = async (selector) =>
+    inPage.locator(selector).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+  const sections = await boxes(".comparison > section");
+  for (const selector of [
+    ".comparison .chooser",
+    ".comparison select[aria-label^=text], .comparison .wide select",
+    ".comparison .matrix",
+  ])
+    for (const { left, right } of await boxes(selector))
+      expect(
+        sections.some((it) => left >= it.left - 1 && right <= it.right + 1),
+        selector,
+      ).toBe(true);
+  await page.setViewportSize({ width: 375, height: 812 });
+  await expect
+    .poll(
+      async () => (await boxes(".compare-causes"))[0].top - (await boxes(".comparison > section"))[2].bottom,
+    )
+    .toBeGreaterThanOrEqual(0);
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});
+
 test("Ask the heads has what each head and MLP adds to the prediction; the ledger says why, and its terms are the score", async ({
   browser,
 }) => {
