@@ -5,6 +5,7 @@
 import { isScoped } from "./arena.ts";
 import { refuseGot, refuseValue, UnsupportedError } from "./errors.ts";
 import { activeRecording } from "./recording/recording.ts";
+import type { Pause } from "./synchronous.ts";
 import type { Tensor } from "./tensor.ts";
 
 /**
@@ -53,6 +54,24 @@ export async function runSlices<T>(
     // Frees the memory of work that was not finished.
     slices?.return(undefined as never);
   }
+}
+
+/** Milliseconds after which long work lets the event loop run. */
+const TURN = 20;
+
+/** Pauses of work in parts: lets the event loop run where it has not for some milliseconds, and throws the reason of the signal. */
+export function pauses(signal: SliceOptions["signal"]): Pause {
+  let last = performance.now();
+  return () => {
+    if (performance.now() - last < TURN) {
+      signal?.throwIfAborted();
+      return undefined;
+    }
+    return nextTurn().then(() => {
+      last = performance.now();
+      signal?.throwIfAborted();
+    });
+  };
 }
 
 /** Checks the options of slices, and that no scope is active that would end before the work does. */

@@ -15,6 +15,15 @@ export function checkSynchronous<T>(what: string, result: T): T {
 /** A computation of T that yields requests of type Q and is resumed with answers of type A. */
 export type Resumable<Q, A, T> = Generator<Q, T, A>;
 
+/** How a computation runs in parts: `run` runs each of them, and `pause` is awaited between two; it throws to end the computation. */
+export interface WorkParts {
+  readonly run: <T>(part: () => T) => T;
+  readonly pause: Pause;
+}
+
+/** Between two parts of a computation; undefined where there is nothing to wait for. */
+export type Pause = () => Promise<void> | undefined;
+
 /** Runs a computation to its end; `answer` is synchronous. */
 export function runSteps<Q, A, T>(steps: Resumable<Q, A, T>, answer: (request: Q) => A): T {
   let next = steps.next();

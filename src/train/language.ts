@@ -6,6 +6,7 @@
  */
 import { checkArgument, checkCount, checkInteger, OptionError, refuseValue } from "../core/errors.ts";
 import { checkKind, checkOptionNames } from "../core/option-names.ts";
+import { awaitSteps } from "../core/synchronous.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { BertConfig, Gpt2Config } from "../models/config/types.ts";
 import { Bert } from "../models/families/encoders/bert.ts";
@@ -18,7 +19,7 @@ import { sinusoidalPositions } from "../nn/ops/rope.ts";
 import { reshape } from "../nn/ops/shapes.ts";
 import type { Batch } from "./data/data.ts";
 import type { ContextTape } from "./loop/context.ts";
-import type { LossPart, TapeOf, Trainable } from "./loop/options.ts";
+import { type LossPart, setLossInParts, type TapeOf, type Trainable } from "./loop/options.ts";
 import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
 
 /** The kind of model: `decoder` predicts the next token, `encoder` predicts masked tokens. */
@@ -124,14 +125,21 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     };
     const model = new Gpt2(config, { seed, dtype });
     initializePositions(model.parameters().get("transformer.wpe.weight") as FloatTensor);
+    const loss = (batch: Batch) => {
+      checkKind("loss", "batch", "an object", batch);
+      return crossEntropy(model.forward(batch.inputs), batch.targets);
+    };
+    setLossInParts(loss, async ({ inputs, targets }, parts) => {
+      const states = await awaitSteps(model.hiddenSlices(inputs, {}, parts.run), parts.pause);
+      const logits = parts.run(() => model.logits(states));
+      await parts.pause();
+      return parts.run(() => crossEntropy(logits, targets));
+    });
     return {
       kind,
       model,
       parameters: () => model.parameters(),
-      loss(batch) {
-        checkKind("loss", "batch", "an object", batch);
-        return crossEntropy(model.forward(batch.inputs), batch.targets);
-      },
+      loss,
       lossOver: (tapeOf, batch) =>
         lossPartOf(tapeOf, batch, async (tape, ids, classes) => {
           const logits = await model.forwardOver(tape, ids);
@@ -156,11 +164,16 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
   };
   const model = new Bert(config, { seed, dtype });
   initializePositions(model.parameters().get("bert.embeddings.position_embeddings.weight") as FloatTensor);
+  const loss = ({ inputs, targets }: Batch) => maskedLoss(model, model.hidden(inputs), targets);
+  setLossInParts(loss, async ({ inputs, targets }, parts) => {
+    const states = await awaitSteps(model.hiddenSlices(inputs, {}, parts.run), parts.pause);
+    return parts.run(() => maskedLoss(model, states, targets));
+  });
   return {
     kind,
     model,
     parameters: () => model.parameters(),
-    loss: ({ inputs, targets }) => maskedLoss(model, model.hidden(inputs), targets),
+    loss,
     lossOver: (tapeOf, batch) =>
       lossPartOf(tapeOf, batch, async (tape, ids, classes) => {
         const states = await model.hiddenOver(tape, ids);

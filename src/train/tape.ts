@@ -30,7 +30,7 @@ import { changeCount, changedSince } from "../core/recording/changes.ts";
 import { isUnlisted, kindOf } from "../core/recording/kinds.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
-import { awaitSteps, type Resumable, runSteps } from "../core/synchronous.ts";
+import { awaitSteps, type Pause, type Resumable, runSteps } from "../core/synchronous.ts";
 import { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
 import { type Operation, runRecorded } from "../nn/record.ts";
@@ -93,6 +93,9 @@ export class Tape {
     return part();
   }
 
+  /** @internal Between two operations of the backward pass: throws to end it. */
+  protected pause: Pause = () => undefined;
+
   /**
    * The gradients of `loss`, one number, with respect to the tensors `wanted`: d(scale · loss)/d(tensor), in each
    * tensor's shape and dtype, row-major. Do not modify them: two may share their data. The tape is spent afterwards. Operands must
@@ -113,8 +116,10 @@ export class Tape {
     checkCount("Tape.gradientsAsync", arguments, 3);
     return awaitSteps(
       this.#walk(loss, wanted, scale),
-      ({ step, dOutputs, needs }) =>
-        step.backwardAsync?.(dOutputs, needs) ?? this.within(() => step.backward(dOutputs, needs)),
+      async ({ step, dOutputs, needs }) => {
+        await this.pause();
+        return step.backwardAsync?.(dOutputs, needs) ?? this.within(() => step.backward(dOutputs, needs));
+      },
       (part) => this.within(part),
     );
   }

@@ -3,6 +3,26 @@ import { expect, it } from "vitest";
 import { OptionError } from "../../core/errors.ts";
 import { localCluster } from "../index.ts";
 
+// The first test, because those below wait for ever where messages go to other ranks.
+it("an exchange of a group is one between its members", async () => {
+  const ranks = await localCluster(4, async (comm) => {
+    const group = await comm.split(comm.rank % 2);
+    const calls: (number | undefined)[][] = [];
+    const recorded = Object.assign(comm, {
+      exchange: async (...[to, , from]: Parameters<typeof comm.exchange>) => void calls.push([to, from]),
+    });
+    await group.exchange(1 - group.rank, new Uint8Array(1), 1 - group.rank, new Uint8Array(1));
+    await group.exchange(undefined, new Uint8Array(0), 1 - group.rank, new Uint8Array(1));
+    return recorded === comm && calls;
+  });
+  expect(ranks).toEqual(
+    [2, 3, 0, 1].map((other) => [
+      [other, other],
+      [undefined, other],
+    ]),
+  );
+});
+
 it.each([false, true])(
   "ranks of one color form a group, in the order of their keys (checked: %s)",
   async (check) => {

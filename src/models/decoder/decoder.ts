@@ -16,7 +16,7 @@ import {
   UnsupportedError,
 } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { awaitSteps, runSteps } from "../../core/synchronous.ts";
+import { awaitSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   add,
@@ -32,7 +32,7 @@ import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
 import { checkShard } from "../../nn/sharded.ts";
 import type { ModelConfig } from "../config/types.ts";
-import { afterHook, attendNow, attendOver, forKeys } from "../transformer/attend.ts";
+import { afterHook, attendOver, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig, sizesOf } from "../transformer/config.ts";
 import { endShared, layerMemory } from "../transformer/memory.ts";
 import type { CrossOptions, DecoderModel, DecoderOptions } from "../transformer/model.ts";
@@ -102,17 +102,11 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
         `${this.label}: ranks cannot share a sequence of this model: it has ${names.crossQuery ? "attention over an encoder" : query_growth ? "queries that grow with their position" : "computed positions"}`,
       );
     this.checkLength(shard.length);
-    const states = await awaitSteps(this.#steps(ids, {}, shard), attendOver(shard), (part) =>
-      shard.run(part),
-    );
+    const states = await awaitSteps(this.steps(ids, {}, shard), attendOver(shard), (part) => shard.run(part));
     return shard.run(() => this.logits(states));
   }
 
-  protected states(ids: Ids, options: DecoderOptions): FloatTensor {
-    return runSteps(this.#steps(ids, options), attendNow);
-  }
-
-  *#steps(ids: Ids, options: DecoderOptions, shard?: SequenceShard): LayerSteps {
+  protected *steps(ids: Ids, options: DecoderOptions, shard?: SequenceShard): LayerSteps {
     const crosses = this.recipe.names.crossQuery !== undefined;
     checkOptionNames(this.label, options, crosses ? CROSS_OPTIONS : DECODER_OPTIONS);
     const { cache, onAttention, onFeedForward, onHidden, keyMask } = options;
@@ -125,7 +119,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
     const encoded = crosses ? this.#encoded(options, x.shape) : {};
     if (cache && this.#turnsAnew(start, N)) {
       const all = [...cache.restart(), ...idsOf(this.label, ids).list];
-      return slice(this.states(Int32Array.from(all), options), 0, all.length - N, all.length);
+      return slice(yield* this.steps(Int32Array.from(all), options), 0, all.length - N, all.length);
     }
     const attnMask = keyMask && forKeys(this.label, keyMask, x.shape.slice(0, -1), x);
     const shift = keyMask && paddingBefore(keyMask);

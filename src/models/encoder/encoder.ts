@@ -20,7 +20,12 @@ import { attendOver, FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../tr
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { checkGlobals } from "../transformer/global.ts";
 import type { TransformerModel } from "../transformer/model.ts";
-import { type EmbeddingPart, type ModelStart, Transformer } from "../transformer/transformer.ts";
+import {
+  type EmbeddingPart,
+  type LayerSteps,
+  type ModelStart,
+  Transformer,
+} from "../transformer/transformer.ts";
 import type { EncoderConfig } from "./config.ts";
 
 /** How to run an encoder. */
@@ -70,11 +75,11 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
     this.config = config ? { ...config } : (recipe as ModelConfig["config"] as C);
   }
 
-  protected states(ids: Ids, options: EncoderOptions): FloatTensor {
+  protected *steps(ids: Ids, options: EncoderOptions): LayerSteps {
     checkOptionNames(this.type, options, ENCODER_OPTIONS);
     const x = this.#embed(ids, options);
     const attnMask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1), x);
-    return this.encoded(x, { attnMask, globals: this.#globals(options, x) }, options);
+    return yield* this.encodedSteps(x, { attnMask, globals: this.#globals(options, x) }, options);
   }
 
   /**
@@ -101,7 +106,8 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
       );
     this.checkLength(shard.length);
     const x = shard.run(() => this.#embed(ids, options, shard.positions));
-    return awaitSteps(this.encodedSteps(x, { shard }, {}), attendOver(shard), (part) => shard.run(part));
+    const steps = this.encodedSteps(x, { shard }, {}, (states) => states);
+    return awaitSteps(steps, attendOver(shard), (part) => shard.run(part));
   }
 
   /** The positions of global tokens in x [..., N, C]; undefined where there are none. */

@@ -15,7 +15,12 @@ import { add, concat, type FloatTensor, linear, reshape, rope, slice } from "../
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { FORWARD_OPTIONS, type ForwardOptions } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
-import { type EmbeddingPart, type ModelStart, Transformer } from "../transformer/transformer.ts";
+import {
+  type EmbeddingPart,
+  type LayerSteps,
+  type ModelStart,
+  Transformer,
+} from "../transformer/transformer.ts";
 import type { ImageEncoderConfig } from "./config.ts";
 import { resampleGrid, sharpTaps, smoothTaps } from "./resample.ts";
 
@@ -55,7 +60,7 @@ export class ImageEncoder extends Transformer<ImageEncoderConfig, ForwardOptions
     return [Math.floor(height / high), Math.floor(width / wide)];
   }
 
-  protected states(pixels: FloatTensor, options: ForwardOptions): FloatTensor {
+  protected *steps(pixels: FloatTensor, options: ForwardOptions): LayerSteps {
     checkOptionNames(this.type, options, FORWARD_OPTIONS);
     const { names, image, embd_pdrop = 0 } = this.recipe;
     const [{ rows: patches }, ...positions] = this.embeddingParts(pixels);
@@ -71,7 +76,7 @@ export class ImageEncoder extends Transformer<ImageEncoderConfig, ForwardOptions
       x = concat([slice(x, 1, 0, after), ...registers, slice(x, 1, after, after + N)].filter(isFilled), 1);
     if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
     const rotate = this.#rotation(this.gridOf(pixels.shape[2], pixels.shape[3]), x.shape[1] - N);
-    return this.encoded(layerDropout(x, embd_pdrop), { rotate }, options);
+    return yield* this.encodedSteps(layerDropout(x, embd_pdrop), { rotate }, options);
   }
 
   /** The patches W·patch + b, [B, rows·columns, C]; then the positions of all placed tokens and of the patches, [n, C]. */

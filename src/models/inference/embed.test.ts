@@ -19,18 +19,16 @@ const tokenizer = trainTokenizer(["the cat sat on the mat and the dog ran"], {
   kind: "wordpiece",
   vocabSize: 60,
 });
-const bert = new Bert(
-  {
-    vocab_size: tokenizer.size,
-    hidden_size: 8,
-    num_hidden_layers: 1,
-    num_attention_heads: 2,
-    intermediate_size: 16,
-    max_position_embeddings: 16,
-    initializer_range: 0.5,
-  },
-  { seed: 1, hasHead: false },
-);
+const config = {
+  vocab_size: tokenizer.size,
+  hidden_size: 8,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
+  intermediate_size: 16,
+  max_position_embeddings: 16,
+  initializer_range: 0.5,
+};
+const bert = new Bert(config, { seed: 1, hasHead: false });
 const model = textModel(bert, tokenizer);
 
 /** Rows of the states of a text, [N][8]. */
@@ -194,6 +192,29 @@ describe("embedTextsAsync", () => {
     const call = embedTextsAsync(model, ["cat", "dog", "mat", "the"], { signal: stop.signal, onProgress });
     await expect(call).rejects.toThrow("enough");
     expect(count).toBe(2);
+  });
+
+  test("a long text ends between its layers, and has the same vector", async () => {
+    const positions = { max_position_embeddings: 80 };
+    const model = textModel(new Bert({ ...config, ...positions }, { seed: 1, hasHead: false }), tokenizer);
+    const long = Array.from({ length: 70 }, (_, n) => ["cat", "dog", "mat"][n % 3]).join(" ");
+    const shares: number[] = [];
+    const vectors = await embedTextsAsync(model, ["the", long], {
+      onProgress: (share) => shares.push(share),
+    });
+    expect(vectors.data).toEqual(embedTexts(model, ["the", long]).data);
+    expect(shares.map((share) => Math.round(6 * share))).toEqual([3, 4, 5, 6]);
+    const stop = new AbortController();
+    const calls: number[] = [];
+    const onProgress = (share: number) => {
+      calls.push(share);
+      if (share > 0.5) stop.abort(new Error("enough"));
+    };
+    const call = embedTextsAsync(model, ["the", long], { signal: stop.signal, onProgress });
+    await expect(call).rejects.toThrow("enough");
+    expect(calls).toEqual(shares.slice(0, 2));
+    // Its memory is free: the next call is right.
+    expect((await embedTextsAsync(model, ["the", long])).data).toEqual(vectors.data);
   });
 
   test("an empty list and a wrong signal are refused", async () => {

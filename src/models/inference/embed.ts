@@ -4,7 +4,7 @@
  * encoder's states, or a decoder's last state.
  */
 
-import { tidy } from "../../api/tidy.ts";
+import { stepMemory } from "../../api/tidy.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import {
   checkArgument,
@@ -28,8 +28,11 @@ import {
 import { Tensor } from "../../core/tensor.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { checkSize } from "../../io/limit.ts";
-import type { FloatTensor, Ids } from "../../nn/index.ts";
+import type { FloatTensor } from "../../nn/index.ts";
+import type { EncoderOptions } from "../encoder/encoder.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
+import type { TransformerConfig } from "../transformer/config.ts";
+import type { Transformer } from "../transformer/transformer.ts";
 import { numbersOf } from "./sampling.ts";
 
 /** How the states of N tokens become one vector. The vectors of several modes are concatenated. */
@@ -71,6 +74,9 @@ const FLAGS: Readonly<Record<string, PoolingMode>> = {
   pooling_mode_lasttoken: "lasttoken",
 };
 const MAX_TEXT = 2 ** 20;
+
+/** Tokens of a text whose layers are computed in one slice. */
+const SHORT = 64;
 
 /**
  * The pooling of the model in a folder (Node), from its `modules.json`; undefined if there is none.
@@ -199,7 +205,7 @@ export interface EmbedAsyncOptions extends SliceOptions {
 }
 
 /**
- * `embedTexts` without blocking for longer than one text takes: the same vectors. Between two texts the event loop runs. A model on
+ * `embedTexts` without blocking for longer than one text takes, or a layer of one with more than 64 tokens: the same vectors. In between the event loop runs. A model on
  * another device (`model.to`) computes there.
  *
  * @param options `pooling` as in `embedTexts`; `signal` to end the call, `onProgress` for the share of the texts that is done
@@ -222,7 +228,7 @@ export async function embedTextsAsync(
   return await runSlices(() => embedSlices(what, model, texts, pooling), options);
 }
 
-/** The vectors of texts, one text at a time. */
+/** The vectors of texts, one text at a time, and long ones by layers. */
 function* embedSlices(
   what: string,
   model: TextModel,
@@ -233,7 +239,8 @@ function* embedSlices(
   if (!Array.isArray(texts) || texts.length === 0 || texts.some((text) => typeof text !== "string"))
     refuseValue(what, "texts", "a list of strings, not empty", texts);
   checkPooling(what, pooling);
-  const network = model.model as unknown as { hidden(ids: Ids, options?: { typeIds?: Ids }): FloatTensor };
+  const network = model.model as unknown as Transformer<TransformerConfig, EncoderOptions>;
+  const slicesOfText = 2 * network.sizes.layers + 1;
   let out: Float32Array | undefined;
   let width = 0;
   for (const [n, text] of texts.entries()) {
@@ -246,10 +253,20 @@ function* embedSlices(
       });
     // Only encoders have token types.
     const options =
-      model.architecture === "encoder"
-        ? { typeIds: Int32Array.from(indices, (i) => read.typeIds[i]) }
-        : undefined;
-    const states = tidy(() => network.hidden(ids, options)); // [N, C]
+      model.architecture === "encoder" ? { typeIds: Int32Array.from(indices, (i) => read.typeIds[i]) } : {};
+    const memory = stepMemory();
+    const survivors = new Set<Tensor>();
+    let states: FloatTensor; // [N, C]
+    try {
+      const slices = network.hiddenSlices(ids, options, (part) => memory.run(part));
+      let next = slices.next();
+      for (let count = 1; !next.done; next = slices.next(), count++)
+        if (ids.length > SHORT) yield (n + count / slicesOfText) / texts.length;
+      states = next.value;
+      survivors.add(states);
+    } finally {
+      memory.end(survivors);
+    }
     const vector = pool(yield states, ids.length, pooling);
     states.dispose();
     checkFinite(what, vector, n, text, model);

@@ -22,7 +22,7 @@ import {
   ShapeError,
   UnsupportedError,
 } from "../../core/errors.ts";
-import { type Resumable, runSteps } from "../../core/synchronous.ts";
+import { type Resumable, runSteps, type WorkParts } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   add,
@@ -146,8 +146,8 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       options.weights ?? new Parameters(label, planOf(recipe, this.hasHead, this.hasSpanHead), options);
   }
 
-  /** The last states, [..., N, C]. */
-  protected abstract states(input: I, options: O): FloatTensor;
+  /** The last states, [..., N, C]: a computation that waits for the attention of each layer. */
+  protected abstract steps(input: I, options: O): LayerSteps;
 
   /** The summands of the embedding, in the order in which they are added: words, then types and positions where the model has them. */
   abstract embeddingParts(input: I, options?: O): readonly EmbeddingPart[];
@@ -180,7 +180,21 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
 
   /** The states after the last layer and its norm, [..., N, C]. With a `cache`, ids [N] follow its tokens, and are added to it. */
   hidden(input: I, options: O = {} as O): FloatTensor {
-    return inPassMemory(options, () => this.states(input, options));
+    return inPassMemory(options, () => runSteps(this.steps(input, options), attendNow));
+  }
+
+  /** @internal `hidden` in slices, which end before and after the attention of each layer; `run` runs each. */
+  *hiddenSlices(input: I, options: O, run: WorkParts["run"]): Generator<void, FloatTensor, void> {
+    const steps = this.steps(input, options);
+    let next = run(() => steps.next());
+    while (!next.done) {
+      const { value } = next;
+      yield;
+      const output = run(() => attendNow(value));
+      yield;
+      next = run(() => steps.next(output));
+    }
+    return next.value;
   }
 
   /** Logits of states [..., C]. Throws an UnsupportedError where the model has no head. */
@@ -220,16 +234,11 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   }
 
   /** All layers of an encoder and the last norm: x [..., N, C] to [..., N, C], with the hook before the first and after each. */
-  protected encoded(x: FloatTensor, call: Omit<LayerCall, "start">, options: ForwardOptions): FloatTensor {
-    return runSteps(this.encodedSteps(x, call, options, layerMemory(options)), attendNow);
-  }
-
-  /** `encoded`, which waits for the attention of each layer. */
   protected *encodedSteps(
     x: FloatTensor,
     call: Omit<LayerCall, "start">,
     options: ForwardOptions,
-    reuse = (states: FloatTensor) => states,
+    reuse = layerMemory(options),
   ): LayerSteps {
     const { onAttention, onFeedForward, onHidden } = options;
     let states = afterHook("onHidden", onHidden, 0, x);

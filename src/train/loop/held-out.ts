@@ -1,20 +1,22 @@
 /**
  * The held-out loss: the mean over the counted targets of batches that no step trains on. Ranks share the batches.
  */
-import { tidy } from "../../api/tidy.ts";
-import type { Communicator } from "../../cluster/communicator/communicator.ts";
+import { stepMemory, tidy } from "../../api/tidy.ts";
 import { checkArgument, checkCount, UnsupportedError } from "../../core/errors.ts";
-import { COPY } from "../../core/tensor.ts";
+import type { Pause } from "../../core/synchronous.ts";
+import { COPY, type Tensor } from "../../core/tensor.ts";
 import { withRecorder } from "../../nn/record.ts";
 import {
   checkedCount,
   checkedLoss,
   countTargets,
+  lossInParts,
   lossOverRanks,
-  type SequenceRanks,
   type Trainable,
+  unlessAborted,
 } from "./options.ts";
 import { microBatchesOf } from "./parallel.ts";
+import { anyOf, type Ranks } from "./ranks.ts";
 
 /**
  * The mean loss over the counted targets of batches, without recording. The model is on the CPU.
@@ -57,12 +59,34 @@ const lossOf = <B>(model: Trainable<B>, batch: B): number =>
     return loss.toFloat64()[0];
   });
 
-/** The losses of batches, of a model on any device: all are enqueued before the first is read. */
-async function lossesOf<B>(model: Trainable<B>, batches: readonly B[]): Promise<number[]> {
-  const losses = batches.map((batch) => tidy(() => withRecorder(undefined, () => model.loss(batch))[COPY]()));
-  const values = await Promise.all(losses.map((loss) => loss.read()));
-  for (const loss of losses) loss.dispose();
-  return values.map((value) => Number(value[0]));
+/** The losses of batches, of a model on any device: all are enqueued before the first is read. `pause` throws to end the work. */
+async function lossesOf<B>(model: Trainable<B>, batches: readonly B[], pause: Pause): Promise<number[]> {
+  const losses: Tensor[] = [];
+  try {
+    for (const batch of batches) {
+      await pause();
+      losses.push(await lossCopy(model, batch, pause));
+    }
+    const values = await Promise.all(losses.map((loss) => loss.read()));
+    return values.map((value) => Number(value[0]));
+  } finally {
+    for (const loss of losses) loss.dispose();
+  }
+}
+
+/** The loss of a batch, which outlives the memory of its computation. */
+async function lossCopy<B>(model: Trainable<B>, batch: B, pause: Pause): Promise<Tensor> {
+  const memory = stepMemory();
+  const copies = new Set<Tensor>();
+  try {
+    const run = <T>(part: () => T) => memory.run(() => withRecorder(undefined, part));
+    const loss = await lossInParts("train", model, batch, { run, pause });
+    const copy = run(() => loss[COPY]());
+    copies.add(copy);
+    return copy;
+  } finally {
+    memory.end(copies);
+  }
 }
 
 function weightedMean(counts: readonly number[], losses: ArrayLike<number>): number {
@@ -75,27 +99,43 @@ function weightedMean(counts: readonly number[], losses: ArrayLike<number>): num
   return sum / total;
 }
 
-/** The held-out loss; ranks share its batches, and those of `context` the sequences of each. */
+/**
+ * The held-out loss; ranks share its batches, and those of `context` the sequences of each. Undefined on all ranks where the signal of one
+ * ended it.
+ */
 export async function heldOutLoss<B>(
   model: Trainable<B>,
   batches: readonly B[],
   countOf: (batch: B) => number,
-  comm: Communicator | undefined,
-  context?: SequenceRanks,
-): Promise<number> {
-  if (comm === undefined) return weightedMean(batches.map(countOf), await lossesOf(model, batches));
+  { all, data: comm, context }: Ranks,
+  { signal, pause }: { readonly signal: AbortSignal | undefined; readonly pause: Pause },
+): Promise<number | undefined> {
+  const counts = batches.map(countOf);
+  if (all === undefined || comm === undefined) {
+    const losses = await unlessAborted(signal, () => lossesOf(model, batches, pause));
+    return losses && weightedMean(counts, losses);
+  }
   const shares = Array.from({ length: comm.size }, (_, r) => microBatchesOf(batches.length, comm.size, r));
   const [from, to] = shares[comm.rank];
   const losses = new Float64Array(batches.length);
   const localLosses = new Float64Array(to - from);
-  for (const [n, batch] of batches.slice(from, to).entries())
-    localLosses[n] = context
-      ? await lossOverRanks(context, model, batch, undefined, (loss) => loss)
-      : lossOf(model, batch);
+  let stops = false;
+  if (context)
+    for (const [n, batch] of batches.slice(from, to).entries()) {
+      stops = await anyOf(context.comm, signal?.aborted === true);
+      if (stops) break;
+      localLosses[n] = await lossOverRanks(context, model, batch, undefined, (loss) => loss);
+    }
+  else {
+    const list = await unlessAborted(signal, () => lossesOf(model, batches.slice(from, to), pause));
+    stops = list === undefined;
+    localLosses.set(list ?? []);
+  }
+  if (await anyOf(all, stops)) return undefined;
   await comm.allGather(
     localLosses,
     losses,
     shares.map(([a, b]) => 8 * (b - a)),
   );
-  return weightedMean(batches.map(countOf), losses);
+  return weightedMean(counts, losses);
 }

@@ -10,6 +10,7 @@
 import { tidy } from "../../api/tidy.ts";
 import { agree, agreed } from "../../cluster/communicator/agree.ts";
 import { checkCount } from "../../core/errors.ts";
+import { pauses } from "../../core/slices.ts";
 import { AdamW } from "../adamw.ts";
 import { clipScale } from "../clip.ts";
 import type { Batch } from "../data/data.ts";
@@ -17,10 +18,17 @@ import { startCheckpointing } from "./checkpointing.ts";
 import { heldOutLoss } from "./held-out.ts";
 import { OptimizerParts } from "./optimizer-parts.ts";
 import type { TrainOptions, TrainResult } from "./options.ts";
-import { checkedBatches, checkedRate, checkParameters, checkTrainOptions, countTargets } from "./options.ts";
+import {
+  checkedBatches,
+  checkedRate,
+  checkParameters,
+  checkTrainOptions,
+  countTargets,
+  unlessAborted,
+} from "./options.ts";
 import { checkMicroBatches, ranksOf, SharedSteps, termsOf } from "./ranks.ts";
 import type { StepValues, Update } from "./step.ts";
-import { applied, microBatches, nonFiniteError, stepOnCpu, stepOnDevice } from "./step.ts";
+import { applied, differentiate, microBatches, nonFiniteError, stepOnDevice } from "./step.ts";
 
 /**
  * Trains a model. Throws a HeedError of code `non-finite` where a loss or a gradient is NaN or infinite: it names the step, the
@@ -54,7 +62,19 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   const shared = new SharedSteps(parameters, ranks, order);
   const checkpoints = startCheckpointing(options, optimizer, parts);
 
+  const pause = pauses(signal);
+  /** The held-out loss, where it is due; a run that was stopped meanwhile measures it when it resumes. */
+  const measure = async (): Promise<number | undefined> => {
+    const isDue = heldOut !== undefined && step > 0 && (step % heldOut.every === 0 || step === steps);
+    if (!isDue || heldOutLosses.at(-1)?.[0] === step) return undefined;
+    const measured = await heldOutLoss(model, heldOut.batches, countOf, ranks, { signal, pause });
+    if (measured !== undefined) heldOutLosses.push([step, measured]);
+    else stopped = true;
+    return measured;
+  };
+
   let stopped = comm === undefined && signal?.aborted === true;
+  if (!stopped) await measure();
   while (step < steps && !stopped) {
     const batches = microBatches(options, checkedBatches(data(step)), step);
     const lr = schedule && checkedRate(schedule(step), step);
@@ -64,17 +84,20 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
       if (parts) parts.step(optimizer, gradients, { lr, scale });
       else optimizer.step(gradients, { lr, scale });
     };
-    let values: StepValues;
-    if (isOnDevice) {
-      checkMicroBatches(batches.length, 1, step);
-      values = await stepOnDevice(batches, parameters, update);
-    } else if (comm === undefined && batches.length === 1) values = stepOnCpu(batches[0], parameters, update);
-    else {
-      const { loss, gradients, stops } = await shared.differentiate(batches, step, signal?.aborted === true);
-      values = tidy(() => applied(gradients, loss, update));
-      // Ranks stop together, at the step where one of them was aborted.
-      stopped = stops;
-    }
+    const values = await unlessAborted(signal, async (): Promise<StepValues | undefined> => {
+      if (isOnDevice) {
+        checkMicroBatches(batches.length, 1, step);
+        return stepOnDevice(batches, parameters, update, signal);
+      }
+      if (comm === undefined && batches.length === 1)
+        return differentiate(batches[0], parameters, 1, pause, ({ gradients, loss }) =>
+          applied(gradients, loss, update),
+        );
+      const result = await shared.differentiate(batches, step, signal, pause);
+      return result && tidy(() => applied(result.gradients, result.loss, update));
+    });
+    // The step has changed nothing; ranks stop together.
+    if (values === undefined) break;
     const { loss, norm } = values;
     if (!Number.isFinite(loss) || !Number.isFinite(norm))
       throw agreed(
@@ -83,16 +106,12 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
     await parts?.share();
     losses.push(loss);
     step++;
-    let measured: number | undefined;
-    if (heldOut !== undefined && (step % heldOut.every === 0 || step === steps)) {
-      measured = await heldOutLoss(model, heldOut.batches, countOf, ranks.data, ranks.context);
-      heldOutLosses.push([step, measured]);
-    }
+    const measured = await measure();
     onStep?.({ step, loss, lr: lr ?? options.adamw?.lr ?? 1e-3, norm, heldOut: measured });
     if (checkpoints.isDue(step)) await checkpoints.save({ step, losses, heldOut: heldOutLosses });
     // Timers and abort signals run here.
     await new Promise((resolve) => setTimeout(resolve, 0));
-    if (comm === undefined) stopped = signal?.aborted === true;
+    if (comm === undefined && signal?.aborted) stopped = true;
   }
   await checkpoints.save({ step, losses, heldOut: heldOutLosses });
   return { step, interrupted: step < steps, losses, heldOut: heldOutLosses };

@@ -6,6 +6,7 @@ import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
+import type { WorkParts } from "../../core/synchronous.ts";
 import { sameDevice, Tensor } from "../../core/tensor.ts";
 import type { AdamWOptions } from "../adamw.ts";
 import type { Batch } from "../data/data.ts";
@@ -82,7 +83,10 @@ export interface TrainOptions<B = Batch> {
   readonly checkpoint?: CheckpointOptions;
   /** A checkpoint to resume from (`readCheckpoint`). */
   readonly resume?: Checkpoint;
-  /** Stops the run after the current step; a checkpoint is saved. */
+  /**
+   * Stops the run, between two operations of a step: that step changes nothing, and a checkpoint of those before it is saved. A loss that
+   * is not that of `languageModel` is one operation; ranks that share sequences end after a micro-batch, other devices after their work.
+   */
   readonly signal?: AbortSignal;
   /**
    * Ranks that train together (`joinCluster` of heed/cluster): they share the micro-batches, and their gradients are summed.
@@ -178,6 +182,35 @@ export async function lossOverRanks<B, T>(
     return await work(sum[0], part);
   } finally {
     memory.end();
+  }
+}
+
+type LossInParts<B> = (batch: B, parts: WorkParts) => Promise<Tensor>;
+
+/** The computation in parts of a `loss`, by that function: a model with another `loss` has none. */
+const lossesInParts = new WeakMap<object, LossInParts<never>>();
+
+/** Lets a signal end the computation of a loss: `inParts` computes the bits of `loss`. */
+export function setLossInParts<B>(loss: Trainable<B>["loss"], inParts: LossInParts<B>): void {
+  lossesInParts.set(loss, inParts);
+}
+
+/** `model.loss(batch)`, in parts where it has them. */
+export async function lossInParts<B>(what: string, model: Trainable<B>, batch: B, parts: WorkParts) {
+  const inParts = lossesInParts.get(model.loss) as LossInParts<B> | undefined;
+  return inParts?.(batch, parts) ?? parts.run(() => checkedLoss(what, model.loss(batch)));
+}
+
+/** What `work` resolves to; undefined where the signal ended it. */
+export async function unlessAborted<T>(
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal?.aborted && error === signal.reason) return undefined;
+    throw error;
   }
 }
 

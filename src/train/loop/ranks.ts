@@ -2,13 +2,13 @@
  * Training on several ranks: the terms of a run that they agree on, and a step whose micro-batches they share. The tree in
  * which their gradients are added is in parallel.ts.
  */
-import { tidy } from "../../api/tidy.ts";
 import { agreed, digest, type Terms } from "../../cluster/communicator/agree.ts";
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { OptionError } from "../../core/errors.ts";
+import type { Pause } from "../../core/synchronous.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Gradients } from "../tape.ts";
-import type { SequenceRanks, TrainOptions } from "./options.ts";
+import { type SequenceRanks, type TrainOptions, unlessAborted } from "./options.ts";
 import { Flat, type FlatGradients, microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
 import { differentiate, differentiateOver, type LossGradients, type MicroBatch } from "./step.ts";
 
@@ -43,41 +43,50 @@ export class SharedSteps {
     this.#order = order;
   }
 
-  /**
-   * @param aborted this rank wants to stop; `stops` of the result is true on all ranks where one does
-   */
+  /** Undefined on all ranks where `signal` ended the step of one; `pause` throws then. */
   async differentiate(
     batches: readonly MicroBatch[],
     step: number,
-    aborted: boolean,
-  ): Promise<{ loss: number; gradients: Gradients; stops: boolean }> {
+    signal: AbortSignal | undefined,
+    pause: Pause,
+  ): Promise<{ loss: number; gradients: Gradients } | undefined> {
     const { all: everyone, data: comm, context } = this.#ranks;
     const M = batches.length;
     const { rank = 0, size = 1 } = comm ?? {};
-    const stops = await agreeOnStep(everyone, M, step, aborted);
+    let stops = await agreeOnStep(everyone, M, step, signal?.aborted === true);
+    if (stops) return undefined;
     checkMicroBatches(M, size, step);
     const flat = this.#flat;
     const total = batches.reduce((sum, { count }) => sum + count, 0);
-    // Every rank sends its losses, and which parameters have a gradient.
+    // Every rank sends its losses, which parameters have a gradient, and whether it stops.
     const width = (r: number) => {
       const [from, to] = microBatchesOf(M, size, r);
-      return to - from + flat.count;
+      return to - from + flat.count + 1;
     };
     const [from, to] = microBatchesOf(M, size, rank);
     const message = new Float64Array(width(rank));
     const present = new Uint8Array(flat.count);
-    const nodes = await sumLocal(M, [from, to], (m) => {
+    const nodes = await sumLocal(M, [from, to], async (m) => {
       const share = batches[m].count / total;
       const result = ({ loss, gradients }: LossGradients) => {
         message[m - from] = loss;
         return Number.isFinite(loss) ? flat.from(gradients, present) : undefined;
       };
-      return context
-        ? differentiateOver(context, batches[m], this.#parameters, share, result)
-        : // Only the flat copy outlives the scope.
-          tidy(() => result(differentiate(batches[m], this.#parameters, share)));
+      if (context) {
+        // Ranks that share a sequence wait for each other within it.
+        stops = await anyOf(context.comm, signal?.aborted === true);
+        return stops ? undefined : differentiateOver(context, batches[m], this.#parameters, share, result);
+      }
+      // Only the flat copy outlives the scope.
+      const work = async () => ({
+        sum: await differentiate(batches[m], this.#parameters, share, pause, result),
+      });
+      const done = await unlessAborted(signal, work);
+      stops = done === undefined;
+      return done?.sum;
     });
     message.set(present, to - from);
+    message[to - from + flat.count] = stops ? 1 : 0;
     const bytes = Array.from({ length: size }, (_, r) => 8 * width(r));
     const all = size === 1 ? message : new Float64Array(bytes.reduce((a, b) => a + b, 0) / 8);
     if (comm && size > 1) await comm.allGather(message, all, bytes);
@@ -86,20 +95,29 @@ export class SharedSteps {
       const [first, last] = microBatchesOf(M, size, r);
       for (let m = first; m < last; m++) loss += all[at++];
       for (let n = 0; n < flat.count; n++) if (all[at++] !== 0) present[n] = 1;
+      if (all[at++] !== 0) stops = true;
     }
-    if (!Number.isFinite(loss) || nodes === undefined) return { loss, gradients: new Map(), stops };
+    if (stops) return undefined;
+    if (!Number.isFinite(loss) || nodes === undefined) return { loss, gradients: new Map() };
     const sum =
       comm && size > 1
         ? await sumOverRanks(comm, M, nodes, this.#order)
         : ([...nodes.values()][0] as FlatGradients);
     if (context) for (const array of sum) await context.comm.reduce(array, this.#order);
-    return { loss, gradients: flat.to(sum, present), stops };
+    return { loss, gradients: flat.to(sum, present) };
   }
+}
+
+/** True on all ranks where it is true on one. */
+export async function anyOf(comm: Communicator, isTrue: boolean): Promise<boolean> {
+  const all = new Uint8Array(comm.size);
+  await comm.allGather(Uint8Array.of(isTrue ? 1 : 0), all);
+  return all.includes(1);
 }
 
 /**
  * Makes sure before a step that all ranks have the same number of micro-batches, on which the lengths of its messages depend;
- * returns true where a rank wants to stop after the step.
+ * returns true where a rank wants to stop.
  */
 async function agreeOnStep(
   comm: Communicator | undefined,

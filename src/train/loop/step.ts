@@ -2,10 +2,12 @@
  * One step of training: the loss and the gradients of its micro-batches, then the update of the parameters. In one process,
  * on another device, or shared by ranks (ranks.ts).
  */
-import { tidy } from "../../api/tidy.ts";
+import { stepMemory, tidy } from "../../api/tidy.ts";
+import type { PartedScope } from "../../core/arena.ts";
 import { HeedError } from "../../core/errors.ts";
+import type { Pause } from "../../core/synchronous.ts";
 import { COPY, type Tensor } from "../../core/tensor.ts";
-import { withDropout } from "../../nn/ops/dropout.ts";
+import { inDropout, withDropout } from "../../nn/ops/dropout.ts";
 import { gradientNorm } from "../clip.ts";
 import { Generator } from "../data/random.ts";
 import { addTo, type Gradients, Tape } from "../tape.ts";
@@ -15,6 +17,7 @@ import {
   checkedLoss,
   countTargets,
   type LossPart,
+  lossInParts,
   lossOverRanks,
   type SequenceRanks,
   type TrainOptions,
@@ -25,6 +28,8 @@ import { sumTree } from "./parallel.ts";
 export interface MicroBatch {
   readonly count: number;
   readonly loss: () => Tensor;
+  /** `loss`, recorded by a tape in parts. */
+  readonly lossInParts: (tape: Tape, pause: Pause) => Promise<Tensor>;
   /** `lossOverRanks`, where ranks share the sequences. */
   readonly lossOver: <T>(
     context: SequenceRanks,
@@ -47,6 +52,11 @@ export function microBatches<B>(options: TrainOptions<B>, batches: readonly B[],
   return batches.map((batch, m) => ({
     count: checkedCount(countOf(batch)),
     loss: () => withDropout(dropoutSeed(seed, step, m), () => checkedLoss("train", model.loss(batch))),
+    lossInParts(tape, pause) {
+      const dropout = { seed: dropoutSeed(seed, step, m), next: 0 };
+      const run = <T>(part: () => T) => tape.run(() => inDropout(dropout, part));
+      return lossInParts("train", model, batch, { run, pause });
+    },
     lossOver: (context, work) => lossOverRanks(context, model, batch, dropoutSeed(seed, step, m), work),
   }));
 }
@@ -62,18 +72,46 @@ export interface LossGradients {
   readonly gradients: Gradients;
 }
 
-/** Loss and gradients of a micro-batch, weighted by its share of the step's targets. No gradients where the loss is not finite. */
-export function differentiate(
+/** A tape whose results are in memory that later steps reuse. */
+class StepTape extends Tape {
+  readonly #memory: PartedScope;
+
+  constructor(memory: PartedScope, pause: Pause) {
+    super();
+    this.#memory = memory;
+    this.pause = pause;
+  }
+
+  protected override within<T>(part: () => T): T {
+    return this.#memory.run(part);
+  }
+}
+
+/**
+ * What `result` makes of the loss and the gradients of a micro-batch, weighted by its share of the step's targets, which are disposed
+ * afterwards. No gradients where the loss is not finite. `pause` is awaited between operations: where it throws, nothing has changed.
+ */
+export async function differentiate<T>(
   microBatch: MicroBatch,
   parameters: ReadonlyMap<string, Tensor>,
-  share = 1,
-): LossGradients {
-  const tape = new Tape();
-  const mean = tape.run(microBatch.loss);
-  const loss = share * mean.toFloat64()[0];
-  // A loss that is not finite has no useful gradients: `nonFiniteError` finds its origin.
-  if (!Number.isFinite(loss)) return { loss, gradients: new Map() };
-  return { loss, gradients: tape.gradients(mean, parameters.values(), share) };
+  share: number,
+  pause: Pause,
+  result: (values: LossGradients) => T,
+): Promise<T> {
+  const memory = stepMemory();
+  try {
+    const tape = new StepTape(memory, pause);
+    const mean = await microBatch.lossInParts(tape, pause);
+    const loss = share * mean.toFloat64()[0];
+    // A loss that is not finite has no useful gradients: `nonFiniteError` finds its origin.
+    const gradients = Number.isFinite(loss)
+      ? await tape.gradientsAsync(mean, parameters.values(), share)
+      : new Map();
+    await pause();
+    return memory.run(() => result({ loss, gradients }));
+  } finally {
+    memory.end();
+  }
 }
 
 /**
@@ -93,17 +131,6 @@ export const differentiateOver = <T>(
     return result({ loss, gradients: await tape.gradientsAsync(part, parameters.values(), share) });
   });
 
-/** A step of one micro-batch on the CPU: gradients are released with the scope of the step. */
-export const stepOnCpu = (
-  microBatch: MicroBatch,
-  parameters: ReadonlyMap<string, Tensor>,
-  update: Update,
-): StepValues =>
-  tidy(() => {
-    const { loss, gradients } = differentiate(microBatch, parameters);
-    return applied(gradients, loss, update);
-  });
-
 /** Measures the norm of gradients, and applies them. */
 export function applied(gradients: Gradients, loss: number, update: Update): StepValues {
   // There is no gradient of a loss that is not finite.
@@ -120,6 +147,7 @@ export async function stepOnDevice(
   batches: readonly MicroBatch[],
   parameters: ReadonlyMap<string, Tensor>,
   update: Update,
+  signal: AbortSignal | undefined,
 ): Promise<StepValues> {
   const total = batches.reduce((sum, { count }) => sum + count, 0);
   const shares = batches.map(({ count }) => (batches.length === 1 ? 1 : count / total));
@@ -140,12 +168,16 @@ export async function stepOnDevice(
     ) as Gradients;
     return { losses, gradients, norm: gradientNorm(gradients) };
   });
-  const [norms, ...means] = await Promise.all([norm, ...losses].map((t) => t.read()));
-  const loss = means.reduce((sum, mean, m) => sum + shares[m] * Number(mean[0]), 0);
-  const values = { loss, norm: Number(norms[0]) };
-  tidy(() => update(gradients, values));
-  for (const t of [norm, ...losses, ...gradients.values()]) t.dispose();
-  return values;
+  try {
+    const [norms, ...means] = await Promise.all([norm, ...losses].map((t) => t.read()));
+    signal?.throwIfAborted();
+    const loss = means.reduce((sum, mean, m) => sum + shares[m] * Number(mean[0]), 0);
+    const values = { loss, norm: Number(norms[0]) };
+    tidy(() => update(gradients, values));
+    return values;
+  } finally {
+    for (const t of [norm, ...losses, ...gradients.values()]) t.dispose();
+  }
 }
 
 function addGradients(sums: Gradients, others: Gradients): void {
