@@ -1,5 +1,5 @@
 /**
- * `npm run coverage`: the share of branches of the parsers, the planner, the dispatcher, the server, the core and the masks that
+ * `npm run coverage`: the share of branches of the parsers, the planner, the dispatcher, the server, the core, the masks and the rows that
  * the tests reach. Runs the tests in these folders, those that read files or send requests to the server, and the reference
  * conformance cases; prints a row for each folder, and exits with 1 if one is below its minimum.
  * `npm run coverage -- --json` prints the shares as JSON.
@@ -19,13 +19,22 @@ const AREAS = [
   { what: "server", path: "src/server/", least: 97 },
   { what: "core", path: "src/core/", least: 96 },
   { what: "masks", path: "src/masks/", least: 97 },
+  { what: "rows", path: "src/rows/", least: 100 },
 ];
 
 /** The tests that run. */
 const TESTS = [
-  ...["io", "store/formats", "models/tokenizer", "backend", "server", "core", "masks"].map(
-    (name) => `src/${name}/`,
-  ),
+  ...[
+    "io",
+    "store/formats",
+    "models/tokenizer",
+    "backend",
+    "server",
+    "core",
+    "masks",
+    "rows",
+    "reference",
+  ].map((name) => `src/${name}/`),
   "src/api/attention.test.ts",
   "src/api/backward.test.ts",
   "src/models/files/files.test.ts",

@@ -15,6 +15,23 @@ it("a NaN score makes every weight of its row NaN", () => {
   expect([...s]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
 });
 
+it("what is no row, no maximum or no sink is refused before a weight is written", () => {
+  const s = Float64Array.of(1, 2);
+  const wrong: readonly (readonly [string, () => unknown])[] = [
+    ["expected a row of scores, a Float64Array, got 7", () => softmaxRow(7 as never, 1)],
+    ["scores must be a list of numbers", () => softmaxRow([1, "2"] as never, 2)],
+    ["highest must be the largest score, 2, got 1", () => exponentiateRow(s, 1)],
+    ["highest must be the largest score, 2, got", () => exponentiateRow(s, "2" as never)],
+    ["sink must be a number, got NaN", () => softmaxRow(s, 2, Number.NaN)],
+    ["sink must be a number, got", () => softmaxRow(s, 2, "0" as never)],
+  ];
+  for (const [message, call] of wrong) expect(call).toThrow(message);
+  expect([...s]).toEqual([1, 2]);
+  const list = [0, 0];
+  softmaxRow(list as never, 0);
+  expect(list).toEqual([0.5, 0.5]);
+});
+
 it("weights, lse and entropy of a row with a sink are those of scaledDotProductAttention", () => {
   const [q, k] = [
     randn([1, 8], { seed: 1, dtype: "float64" }),
