@@ -12,6 +12,7 @@ import type { BertConfig, Gpt2Config } from "../models/config/types.ts";
 import { Bert } from "../models/families/encoders/bert.ts";
 import { Gpt2 } from "../models/families/gpt/gpt2.ts";
 import type { Tokenizer } from "../models/tokenizer/index.ts";
+import { hiddenSlices } from "../models/transformer/attend.ts";
 import { scale } from "../nn/ops/arithmetic.ts";
 import { embedding } from "../nn/ops/lookup.ts";
 import type { FloatTensor } from "../nn/ops/operand.ts";
@@ -130,7 +131,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       return crossEntropy(model.forward(batch.inputs), batch.targets);
     };
     setLossInParts(loss, async ({ inputs, targets }, parts) => {
-      const states = await awaitSteps(model.hiddenSlices(inputs, {}, parts.run), parts.pause);
+      const states = await awaitSteps(hiddenSlices(model, inputs, {}, parts.run), parts.pause);
       const logits = parts.run(() => model.logits(states));
       await parts.pause();
       return parts.run(() => crossEntropy(logits, targets));
@@ -166,7 +167,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
   initializePositions(model.parameters().get("bert.embeddings.position_embeddings.weight") as FloatTensor);
   const loss = ({ inputs, targets }: Batch) => maskedLoss(model, model.hidden(inputs), targets);
   setLossInParts(loss, async ({ inputs, targets }, parts) => {
-    const states = await awaitSteps(model.hiddenSlices(inputs, {}, parts.run), parts.pause);
+    const states = await awaitSteps(hiddenSlices(model, inputs, {}, parts.run), parts.pause);
     return parts.run(() => maskedLoss(model, states, targets));
   });
   return {

@@ -106,7 +106,8 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
     return shard.run(() => this.logits(states));
   }
 
-  protected *steps(ids: Ids, options: DecoderOptions, shard?: SequenceShard): LayerSteps {
+  /** @internal */
+  *steps(ids: Ids, options: DecoderOptions, shard?: SequenceShard): LayerSteps {
     const crosses = this.recipe.names.crossQuery !== undefined;
     checkOptionNames(this.label, options, crosses ? CROSS_OPTIONS : DECODER_OPTIONS);
     const { cache, onAttention, onFeedForward, onHidden, keyMask } = options;

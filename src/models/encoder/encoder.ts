@@ -75,7 +75,8 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
     this.config = config ? { ...config } : (recipe as ModelConfig["config"] as C);
   }
 
-  protected *steps(ids: Ids, options: EncoderOptions): LayerSteps {
+  /** @internal */
+  *steps(ids: Ids, options: EncoderOptions): LayerSteps {
     checkOptionNames(this.type, options, ENCODER_OPTIONS);
     const x = this.#embed(ids, options);
     const attnMask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1), x);

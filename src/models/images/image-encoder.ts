@@ -60,7 +60,8 @@ export class ImageEncoder extends Transformer<ImageEncoderConfig, ForwardOptions
     return [Math.floor(height / high), Math.floor(width / wide)];
   }
 
-  protected *steps(pixels: FloatTensor, options: ForwardOptions): LayerSteps {
+  /** @internal */
+  *steps(pixels: FloatTensor, options: ForwardOptions): LayerSteps {
     checkOptionNames(this.type, options, FORWARD_OPTIONS);
     const { names, image, embd_pdrop = 0 } = this.recipe;
     const [{ rows: patches }, ...positions] = this.embeddingParts(pixels);

@@ -31,6 +31,7 @@ import { checkSize } from "../../io/limit.ts";
 import type { FloatTensor } from "../../nn/index.ts";
 import type { EncoderOptions } from "../encoder/encoder.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
+import { hiddenSlices } from "../transformer/attend.ts";
 import type { TransformerConfig } from "../transformer/config.ts";
 import type { Transformer } from "../transformer/transformer.ts";
 import { numbersOf } from "./sampling.ts";
@@ -258,7 +259,7 @@ function* embedSlices(
     const survivors = new Set<Tensor>();
     let states: FloatTensor; // [N, C]
     try {
-      const slices = network.hiddenSlices(ids, options, (part) => memory.run(part));
+      const slices = hiddenSlices(network, ids, options, (part) => memory.run(part));
       let next = slices.next();
       for (let count = 1; !next.done; next = slices.next(), count++)
         if (ids.length > SHORT) yield (n + count / slicesOfText) / texts.length;

@@ -4,6 +4,7 @@
  */
 import { placed } from "../../core/device/device.ts";
 import { checkArgument, checkCount, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import type { Resumable, WorkParts } from "../../core/synchronous.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
 import { alibi, attentionWeights, globalTokens, relativeBias, slidingWindow, softcap } from "../../index.ts";
@@ -142,6 +143,25 @@ export interface AttentionRequest {
 /** Answers a request in this process. */
 export const attendNow = ({ layer, inputs, input }: AttentionRequest): FloatTensor =>
   attend(layer, inputs, input);
+
+/** `hidden` of a model in slices, which end before and after the attention of each layer; `run` runs each. */
+export function* hiddenSlices<I, O>(
+  model: { steps(input: I, options: O): Resumable<AttentionRequest, FloatTensor, FloatTensor> },
+  input: I,
+  options: O,
+  run: WorkParts["run"],
+): Generator<void, FloatTensor, void> {
+  const steps = model.steps(input, options);
+  let next = run(() => steps.next());
+  while (!next.done) {
+    const { value } = next;
+    yield;
+    const output = run(() => attendNow(value));
+    yield;
+    next = run(() => steps.next(output));
+  }
+  return next.value;
+}
 
 /** Answers a request from all ranks of a sequence. */
 export const attendOver =

@@ -22,7 +22,7 @@ import {
   ShapeError,
   UnsupportedError,
 } from "../../core/errors.ts";
-import { type Resumable, runSteps, type WorkParts } from "../../core/synchronous.ts";
+import { type Resumable, runSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   add,
@@ -146,8 +146,8 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       options.weights ?? new Parameters(label, planOf(recipe, this.hasHead, this.hasSpanHead), options);
   }
 
-  /** The last states, [..., N, C]: a computation that waits for the attention of each layer. */
-  protected abstract steps(input: I, options: O): LayerSteps;
+  /** @internal The last states, [..., N, C]: a computation that waits for the attention of each layer. */
+  abstract steps(input: I, options: O): LayerSteps;
 
   /** The summands of the embedding, in the order in which they are added: words, then types and positions where the model has them. */
   abstract embeddingParts(input: I, options?: O): readonly EmbeddingPart[];
@@ -181,20 +181,6 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   /** The states after the last layer and its norm, [..., N, C]. With a `cache`, ids [N] follow its tokens, and are added to it. */
   hidden(input: I, options: O = {} as O): FloatTensor {
     return inPassMemory(options, () => runSteps(this.steps(input, options), attendNow));
-  }
-
-  /** @internal `hidden` in slices, which end before and after the attention of each layer; `run` runs each. */
-  *hiddenSlices(input: I, options: O, run: WorkParts["run"]): Generator<void, FloatTensor, void> {
-    const steps = this.steps(input, options);
-    let next = run(() => steps.next());
-    while (!next.done) {
-      const { value } = next;
-      yield;
-      const output = run(() => attendNow(value));
-      yield;
-      next = run(() => steps.next(output));
-    }
-    return next.value;
   }
 
   /** Logits of states [..., C]. Throws an UnsupportedError where the model has no head. */
