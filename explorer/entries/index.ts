@@ -6,7 +6,11 @@ import type { Port } from "../../src/store/compute/messages.ts";
 import { provide } from "../app/workers.ts";
 
 provide({
-  worker: () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }) as unknown as Port,
+  worker: () => {
+    const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    worker.postMessage({ type: "gpu-module", address: new URL("./gpu.js", import.meta.url).href });
+    return worker as unknown as Port;
+  },
   module: async () => (await fetch(new URL("../attention-view.js", import.meta.url))).text(),
 });
 

@@ -4,7 +4,7 @@
  * ref, events, props that change, data, errors, coming and going, rendering on a server), and the notebook module
  * with a model as anywidget gives it. Needs dist/ (npm run build).
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -334,6 +334,59 @@ async function notebook(page) {
     await server.close();
   }
 }
+
+test("every script that a bundler finds in the element and the Lab is in the package", () => {
+  const followed = [];
+  for (const folder of ["attention-view", "lab"])
+    for (const name of readdirSync(join(root, "dist", folder), { recursive: true, encoding: "utf8" })) {
+      const file = join(root, "dist", folder, name);
+      if (!name.endsWith(".js")) continue;
+      const code = readFileSync(file, "utf8");
+      for (const [, path] of code.matchAll(/new URL\([`"'](\.[^`"']+)[`"'],\s*import\.meta\.url/g)) {
+        expect(
+          existsSync(join(dirname(file), path)) || path === "../explorer/",
+          `${folder}/${name}: ${path}`,
+        ).toBe(true);
+        followed.push(path);
+      }
+    }
+  expect(followed).toContain("./worker.js");
+  expect(followed).toContain("./lab-worker.js");
+});
+
+test("the types of the element need no types of Node", () => {
+  const reached = [
+    "attention-view/element.d.ts",
+    "attention-view/react.d.ts",
+    "view/index.d.ts",
+    "io/index.d.ts",
+  ];
+  for (const name of reached) {
+    const code = readFileSync(join(root, "dist", name), "utf8");
+    expect(code, name).not.toMatch(/["']node:/);
+    for (const [, path] of code.matchAll(/(?:\bfrom|\bimport\(?)\s*["'](\.[^"']+)["']/g)) {
+      const types = join(dirname(name), path.replace(/(?:\.d)?\.[jt]s$/, ".d.ts"));
+      if (!reached.includes(types)) reached.push(types);
+    }
+  }
+  expect(reached.length).toBeGreaterThan(20);
+});
+
+test("a bundler can write the element's worker as one script, and copy the GPU's module as it is", () => {
+  const read = (/** @type {string} */ name) => readFileSync(join(root, "dist/attention-view", name), "utf8");
+  const waiting = ["worker.js"];
+  for (const name of waiting) {
+    const code = read(name);
+    // Vite's default for workers, one script, has no parts that are loaded later.
+    expect(code, name).not.toMatch(/\bimport\(\s*["'`]/);
+    for (const [, path] of code.matchAll(/\bfrom\s*["'](\.[^"']+)["']/g)) {
+      const part = join(dirname(name), path);
+      if (!waiting.includes(part)) waiting.push(part);
+    }
+  }
+  expect(waiting.length).toBeGreaterThan(1);
+  expect(read("gpu.js")).not.toMatch(/\b(?:from|import)\s*\(?["'`]\.|import\.meta\.url/);
+});
 
 for (const suffix of ["-18", ""]) {
   test(`React${suffix || "-19"} renders the component on a server`, () => reactOnServer(suffix));

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { EngineMemory } from "../../src/wasm/engine/memory.ts";
 import * as engine from "../../src/wasm/engine/worker-pool.ts";
-import { oneThread } from "../../tools/build/lab.mjs";
+import { oneThread } from "../../tools/build/element.mjs";
 import * as lab from "../../tools/build/one-thread.mjs";
 
 /** A memory that writes down what is allocated and freed. */

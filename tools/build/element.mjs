@@ -35,11 +35,18 @@ export const withoutSpaces = (sheet) =>
     .replace(/(?<=[\w\])*]) > (?=[\w.:#*[])/g, ">")
     .replace(/(?<=[{;][\w-]+:) /g, "");
 
+/** Pages compute on one thread: their bundles have the pool of one, and bundlers find no script that it would start. */
+export const oneThread = {
+  name: "heed-one-thread",
+  /** @param {string} id */
+  resolveId: (id) => (/[\\/]worker-pool\.ts$/.test(id) ? at("tools/build/one-thread.mjs") : undefined),
+};
+
 /** Options of both bundles. */
 const OPTIONS = {
   platform: /** @type {const} */ ("browser"),
   logLevel: /** @type {const} */ ("warn"),
-  plugins: [outdent],
+  plugins: [outdent, oneThread],
   transform: { target: "es2022" },
 };
 
@@ -65,21 +72,22 @@ export const substitutesOf = ({ moduleIds }) =>
   moduleIds.some((id) => /node_modules[\\/]lit|runtime[\\/]element/.test(id)) ? SUBSTITUTES : "";
 
 /**
- * A module of explorer/ that defines the element, as one bundle.
+ * A module of explorer/ as one bundle.
  * @param {string} input
+ * @param {string} [banner]
  * @returns {Promise<string>}
  */
-async function bundleElement(input) {
+async function bundleOne(input, banner = "") {
   const bundle = await rolldown({ input: at(input), ...OPTIONS });
   const { output } = await bundle.generate({
     format: "esm",
     minify: true,
     comments: { legal: false },
-    banner: SUBSTITUTES,
+    banner,
     codeSplitting: false,
   });
   await bundle.close();
-  return `${notice()}\n${output[0].code}`;
+  return output[0].code;
 }
 
 /**
@@ -119,10 +127,16 @@ async function bundleParts() {
     },
   });
   await bundle.close();
-  return output.map((chunk) => ({
-    name: chunk.fileName,
-    code: chunk.type === "chunk" ? `${chunk.name === "element" ? `${SHORT_NOTICE}\n` : ""}${chunk.code}` : "",
-  }));
+  // The GPU of a worker imports no part: bundlers copy the file as it is.
+  const gpu = { name: "gpu.js", code: await bundleOne("explorer/entries/gpu.ts") };
+  return [
+    gpu,
+    ...output.map((chunk) => ({
+      name: chunk.fileName,
+      code:
+        chunk.type === "chunk" ? `${chunk.name === "element" ? `${SHORT_NOTICE}\n` : ""}${chunk.code}` : "",
+    })),
+  ];
 }
 
 /** The module's types: those of src/view/element.ts, and the tag names. They import no package. */
@@ -148,7 +162,8 @@ export declare const name: string;
 `;
 
 export async function buildElement() {
-  writeFileSync(at("dist/attention-view.js"), await bundleElement("explorer/entries/single-file.ts"));
+  const single = await bundleOne("explorer/entries/single-file.ts", SUBSTITUTES);
+  writeFileSync(at("dist/attention-view.js"), `${notice()}\n${single}`);
   for (const { name, code } of await bundleParts()) {
     const file = at(`dist/attention-view/${name}`);
     mkdirSync(dirname(file), { recursive: true });

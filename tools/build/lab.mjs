@@ -9,7 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "../setup.mjs";
-import { substitutesOf } from "./element.mjs";
+import { oneThread, substitutesOf } from "./element.mjs";
 
 /** A package in two of the bundles, in the parts that they load together; its license is in THIRD-PARTY.md. */
 const NOTICE = "/*! heed, the Lab. Contains lit (BSD-3-Clause, © Google LLC): text in THIRD-PARTY.md */\n";
@@ -50,13 +50,6 @@ export const GROUPS = [
     includeDependenciesRecursively: false,
   },
 ];
-
-/** The Lab computes on one thread: its bundle has the pool of one. */
-export const oneThread = {
-  name: "heed-one-thread",
-  /** @param {string} id */
-  resolveId: (id) => (/[\\/]worker-pool\.ts$/.test(id) ? at("tools/build/one-thread.mjs") : undefined),
-};
 
 /** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and chunks for each page. */
 async function scripts() {

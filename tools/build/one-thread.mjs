@@ -1,6 +1,6 @@
 /**
- * The pool of the Lab's worker, which computes on one thread: what src/wasm/engine/worker-pool.ts does where it has only the calling
- * thread. The Lab's bundle has it in place of that module, and so neither the code that starts threads nor that which waits for them.
+ * The pool of a page's worker, which computes on one thread: what src/wasm/engine/worker-pool.ts does where it has only the calling
+ * thread. The bundles of the Lab and the explorer have it in place of that module, and so neither the code that starts threads nor that which waits for them.
  */
 import { clearUpperYmm } from "../../src/wasm/engine/features.ts";
 

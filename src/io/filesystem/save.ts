@@ -143,8 +143,18 @@ async function unlessMissing(stat: Promise<Stats>): Promise<Stats | undefined> {
   });
 }
 
+/** What `writeAll` needs of an open file. Not Node's type: pages check these declarations too. */
+interface Writable {
+  write(
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number | null,
+  ): Promise<{ readonly bytesWritten: number }>;
+}
+
 /** Writes all of `bytes`, at the file's position or from offset `at`: one write may write fewer. */
-export async function writeAll(file: FileHandle, bytes: Uint8Array, at?: number): Promise<void> {
+export async function writeAll(file: Writable, bytes: Uint8Array, at?: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const length = Math.min(bytes.length - done, 2 ** 26);
     const { bytesWritten } = await file.write(bytes, done, length, at === undefined ? null : at + done);
