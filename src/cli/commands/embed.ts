@@ -61,7 +61,9 @@ finite, because a weight is NaN or infinite, is an error, and no file is written
         const { leftOut, maxTokens } = sentenceCuts(model, pooling, line);
         longest = maxTokens;
         if (leftOut > 0) long.push(i + 1);
-        rows.push((await embedTextsAsync(model, [line], { pooling })).data as Float32Array);
+        rows.push(
+          (await embedTextsAsync(model, [line], { pooling, signal: io.signal })).data as Float32Array,
+        );
         bar.update((i + 1) / lines.length);
         await breathe(io.signal);
       }
