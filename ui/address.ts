@@ -7,6 +7,8 @@
 export interface Codec<T, Context = unknown> {
   readonly write: (value: T, context: Context) => string;
   readonly read: (text: string, context: Context) => T | undefined;
+  /** The names that it can have, where it is one of several. */
+  readonly names?: readonly string[];
 }
 
 /** A part of a state: its name in the address, its property, and its codec. */
@@ -45,7 +47,7 @@ export function nameOf<T extends string>(
   short: Partial<Record<T, string>> = {},
 ): Codec<T> {
   const shortOf = (name: T) => short[name] ?? name;
-  return { write: shortOf, read: (text) => names.find((name) => shortOf(name) === text) };
+  return { names, write: shortOf, read: (text) => names.find((name) => shortOf(name) === text) };
 }
 
 /** The parts in which a state differs from `initial`, as names and texts. */

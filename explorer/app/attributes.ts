@@ -1,35 +1,21 @@
 /** The attributes of the elements that set a part of the state. */
 import type { AttentionViewAttributes } from "../../src/view/element.ts";
-import { STAGES, type State } from "../state/state.ts";
-import { DRAWINGS, PAGES } from "../views/registry.ts";
+import { DEFAULT, type State } from "../state/state.ts";
+import { isValueOf } from "../state/url.ts";
 
-/** Attributes that set a part of the state, each with its allowed values; undefined: a number, or the name of a block. */
-export type StateAttributes = Readonly<
-  Partial<
-    Record<
-      "view" | "mode" | "stage" | "block" | "layer" | "head" | "query" | "key",
-      readonly string[] | undefined
-    >
-  >
->;
-/** The attributes of <attention-view>. */
-export const ATTRIBUTES = {
-  view: PAGES.map(({ name }) => name),
-  mode: DRAWINGS.map(({ name }) => name),
-  stage: STAGES,
-  block: undefined,
-  layer: undefined,
-  head: undefined,
-  query: undefined,
-  key: undefined,
-} satisfies Record<keyof StateAttributes & keyof AttentionViewAttributes, readonly string[] | undefined>;
-export type StateAttribute = keyof StateAttributes;
+/** The parts of the state that are attributes of the same names: the picture, and the cursor. */
+export type StateAttribute = keyof State & keyof AttentionViewAttributes;
+export const VIEW_ATTRIBUTES: readonly StateAttribute[] = ["view", "mode", "stage"];
+export const CURSOR_ATTRIBUTES: readonly StateAttribute[] = ["block", "layer", "head", "query", "key"];
 
-/** What an attribute changes; undefined if it sets no part of the state, or has no value of it. */
-export function stateOf(parts: StateAttributes, name: string, value: string): Partial<State> | undefined {
-  if (!(name in parts)) return undefined;
-  if (name === "block") return { block: value };
-  const choices = parts[name as StateAttribute];
-  if (choices) return choices.includes(value) ? { [name]: value } : undefined;
-  return /^\d+$/.test(value) ? { [name]: Number(value) } : undefined;
+/** What an attribute changes; undefined if it sets none of `parts`, or has no value of it. */
+export function stateOf(
+  parts: readonly StateAttribute[],
+  name: string,
+  text: string,
+): Partial<State> | undefined {
+  const part = parts.find((one) => one === name);
+  if (part === undefined || text === "") return undefined;
+  const value = typeof DEFAULT[part] === "number" ? Number(text) : text;
+  return String(value) === text && isValueOf(part, value) ? { [part]: value } : undefined;
 }

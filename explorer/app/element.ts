@@ -16,17 +16,19 @@ import type {
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import { Address } from "../state/history.ts";
 import type { State } from "../state/state.ts";
+import { isValueOf } from "../state/url.ts";
 import { theme } from "../styles/theme.ts";
-import { canDraw, isEditable, openingOf, viewOf, withKnownViews } from "../views/registry.ts";
+import { canDraw, isEditable, openingOf, viewOf } from "../views/registry.ts";
 import type { Surface } from "./app.ts";
-import { ATTRIBUTES, type StateAttribute, type StateAttributes, stateOf } from "./attributes.ts";
-import { failure, Opener, shortMessage, sourceOf } from "./opener.ts";
+import { CURSOR_ATTRIBUTES, type StateAttribute, stateOf, VIEW_ATTRIBUTES } from "./attributes.ts";
+import { failure, isSource, Opener, shortMessage, sourceOf } from "./opener.ts";
 import { type How, Session } from "./session.ts";
 import type { Opening } from "./sources.ts";
+import type { Given } from "./wrong.ts";
 
 export class AttentionView extends LitElement implements AttentionViewElement {
   static readonly tag: "attention-view" | "attention-row" = "attention-view";
-  static readonly parts: StateAttributes = ATTRIBUTES;
+  static readonly parts: readonly StateAttribute[] = [...VIEW_ATTRIBUTES, ...CURSOR_ATTRIBUTES];
   /** Parts of the state that cannot change. */
   static readonly fixed: Partial<State> = {};
   /** True: the view is shown without the explorer around it. */
@@ -42,7 +44,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   } satisfies Record<Exclude<keyof AttentionViewAttributes, StateAttribute | "parts">, object>;
   static override get observedAttributes(): string[] {
     // biome-ignore lint/complexity/noThisInStatic: lit finishes the class it is asked about.
-    return [...super.observedAttributes, ...Object.keys(this.parts)];
+    return [...super.observedAttributes, ...AttentionView.parts, "parts"];
   }
 
   // Documented in src/view/element.ts.
@@ -71,8 +73,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #reflecting = false;
   /** Parts that the page has set by attributes: they are kept when a file opens. */
   readonly #named = new Set<StateAttribute>();
-  /** Attributes that set no part of the state, and have not been checked. */
-  readonly #unchecked = new Map<string, string>();
+  /** Attributes and properties that set no part of the state, and have not been checked. */
+  readonly #unchecked = new Map<string, unknown>();
 
   constructor() {
     super();
@@ -110,7 +112,12 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   get store(): HeadStore | undefined {
     return this.#session.store;
   }
-  set store(store: HeadStore | undefined) {
+  set store(value: HeadStore | undefined) {
+    const store = value ?? undefined;
+    if (store && !store.blocks) {
+      void this.#refuse("store", store);
+      return;
+    }
     const session = this.#session;
     const before = session.store;
     this.#opener.replace(store);
@@ -120,7 +127,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
 
   /** Adds a source, and shows it. */
-  add(source: AttentionSource): Promise<void> {
+  async add(source: AttentionSource): Promise<void> {
+    if (!isSource(source)) throw await this.#refuse("source", source);
     this.#sourceList = [...this.#sourceList, source];
     return this.#opener.add([sourceOf(source)]);
   }
@@ -135,13 +143,17 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.#sourceList;
   }
   set sources(list: readonly AttentionSource[]) {
+    if (!Array.isArray(list) || !list.every(isSource)) {
+      void this.#refuse("sources", list);
+      return;
+    }
     this.#sourceList = list;
     this.#opener.list(list);
   }
 
   /** Arrays, a file or bytes, opened as soon as they are set. */
   set data(input: Openable | undefined) {
-    if (input === undefined) this.store = undefined;
+    if (input === undefined || input === null) this.store = undefined;
     else this.open(input).catch(() => {});
   }
 
@@ -150,8 +162,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.#session.state;
   }
   set state(patch: Partial<State>) {
-    this.#session.set(withKnownViews(patch));
-    this.#session.check(patch);
+    this.#change("state", patch);
   }
 
   /** What the picture shows, in sentences for a reader who sees one for the first time. */
@@ -162,15 +173,14 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** Moves the cursor. */
   setCursor(cell: Partial<Pick<State, "block" | "layer" | "head" | "query" | "key">>): void {
-    this.#session.set(cell);
-    this.#session.check(cell);
+    this.#change("cell", cell);
   }
 
   /** The measures of a head; by default, of the cursor's head. */
-  metrics(of: Partial<Pick<State, "block" | "layer" | "head">> = {}): Promise<HeadMeasures> {
+  async metrics(of: Partial<Pick<State, "block" | "layer" | "head">> = {}): Promise<HeadMeasures> {
     const { store, state } = this.#session;
-    if (store === undefined) return Promise.reject(new Error("attention-view: nothing is open"));
-    return store.measures(this.#session.refOf({ ...state, ...of }));
+    const { checkMetrics } = await import("./wrong.ts");
+    return checkMetrics(store, of).measures(this.#session.refOf({ ...state, ...of }));
   }
 
   /** The cursor's head over the other texts of the same model, and the weight at the cursor's positions there; undefined without any. */
@@ -198,7 +208,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** Opens arrays, a file or bytes. Resolves when they are shown; rejects when they cannot be read. */
   open(input: Openable, name?: string): Promise<void> {
-    return this.#opener.only(name ?? (input as { name?: string }).name ?? "the file", async () =>
+    return this.#opener.only(name ?? (input as { name?: string } | null)?.name ?? "the file", async () =>
       (await import("./open.ts")).openAny(input, name),
     );
   }
@@ -231,19 +241,23 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   override attributeChangedCallback(name: string, before: string | null, value: string | null): void {
     super.attributeChangedCallback(name, before, value);
     if (this.#reflecting || value === before || value === null) return;
+    // The update checks properties.
+    if (name in AttentionView.properties) return;
     const { parts } = this.#kind;
-    if (name in parts) this.#named.add(name as StateAttribute);
+    this.#named.add(name as StateAttribute);
     const patch = stateOf(parts, name, value);
     if (patch) {
       this.#session.set(patch, "replace");
       this.#session.check(patch);
     } else {
       this.#unchecked.set(name, value);
-      if (this.store) void this.#checkAttributes();
+      if (this.#surface) void this.#checkAttributes();
     }
   }
 
   override willUpdate(changed: Map<string, unknown>): void {
+    for (const name of changed.keys()) this.#unchecked.set(name, this[name as "theme"]);
+    if (changed.size > 0 && this.#surface) void this.#checkAttributes();
     if (changed.has("src") && this.src) void this.#read(this.src);
     if (changed.has("theme")) this.#restyle();
   }
@@ -302,6 +316,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       this.#failed("The explorer could not be loaded", error);
     }
     if (this.isConnected) this.#surface?.connect();
+    void this.#checkAttributes();
     this.requestUpdate();
     if (this.#session.store) this.#focusPage();
   }
@@ -323,15 +338,13 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#reflect();
     if (state.layer !== before.layer || state.head !== before.head || state.block !== before.block)
       void this.#load();
-    const { block, layer, head, query, key } = state;
-    const moved = (["block", "layer", "head", "query", "key"] as const).some(
-      (part) => state[part] !== before[part],
-    );
-    if (moved) this.#emit("cursorchange", { block, layer, head, query, key });
-    if (state.pinned !== before.pinned || state.pins !== before.pins)
-      this.#emit("pin", { pinned: state.pinned, pins: state.pins });
-    if (state.view !== before.view || state.mode !== before.mode || state.stage !== before.stage)
-      this.#emit("viewchange", { view: state.view, mode: state.mode, stage: state.stage });
+    const emit = (name: "cursorchange" | "pin" | "viewchange", parts: readonly (keyof State)[]) => {
+      if (parts.some((part) => state[part] !== before[part]))
+        this.#emit(name, Object.fromEntries(parts.map((part) => [part, state[part]])) as never);
+    };
+    emit("cursorchange", CURSOR_ATTRIBUTES);
+    emit("pin", ["pinned", "pins"]);
+    emit("viewchange", VIEW_ATTRIBUTES);
   }
 
   #emit<Name extends keyof AttentionViewEvents>(
@@ -344,7 +357,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #reflect(): void {
     this.#reflecting = true;
     const { state } = this.#session;
-    for (const part of Object.keys(this.#kind.parts) as StateAttribute[])
+    for (const part of this.#kind.parts)
       if (this.#session.store && this.getAttribute(part) !== String(state[part]))
         this.setAttribute(part, String(state[part]));
     this.#reflecting = false;
@@ -387,7 +400,6 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       this.#session.choosing &&= store !== this.#session.store;
       this.requestUpdate();
     });
-    void this.#checkAttributes();
     this.#reflect();
     this.#focusPage();
     this.#emit("load", { report: store.report });
@@ -414,9 +426,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     session.changed();
     // Readers of a host page see a short message; the console tells its author what to do.
     if (!this.address)
-      console.error(
-        `<${this.#kind.tag}>${this.src ? ` with src ${this.src}` : ""}: ${title}. ${text}. ${this.src ? "Check that the address is right and that the page may read it (CORS, Content-Security-Policy connect-src)." : "Check the argument of data, store or open()."}`,
-      );
+      console.error(`<${this.#kind.tag}>${this.src ? ` with src ${this.src}` : ""}: ${title}. ${text}.`);
     this.#emit("error", { title, message: text, code: (error as { code?: string })?.code });
   }
 
@@ -424,15 +434,31 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   async #checkAttributes(): Promise<void> {
     const attributes = [...this.#unchecked];
     this.#unchecked.clear();
-    if (attributes.length === 0) return;
-    const { wrongAttributes } = await import("../state/absent.ts");
-    for (const text of wrongAttributes(attributes, this.#kind.parts)) this.#refused(text);
+    const { wrongAttributes } = await import("./wrong.ts");
+    for (const text of wrongAttributes(this, attributes, this.#kind.parts)) this.#refused(text, true);
+  }
+
+  /** Changes the parts of the state that have a value which a state can have, and reports the others. */
+  #change(name: Given, patch: Partial<State>): void {
+    const parts = Object.entries(patch ?? {}).filter(([, value]) => value !== undefined);
+    const right = parts.filter((part) => isValueOf(...part));
+    const change: Partial<State> = Object.fromEntries(right);
+    this.#session.set(change);
+    this.#session.check(change);
+    if (right.length < (parts.length || 1)) void this.#refuse(name, patch);
+  }
+
+  /** Reports what is wrong with a property or an argument; resolves to the first error. */
+  async #refuse(name: Given, value: unknown): Promise<Error> {
+    const errors = (await import("./wrong.ts")).errorsOf(name, value);
+    for (const { message } of errors) this.#refused(message);
+    return errors[0];
   }
 
   /** Reports a value of the page or the address that has no effect, or not the one it names. */
-  #refused(text: string): void {
-    this.#session.notify({ kind: "error", text });
-    if (!this.address) console.error(`<${this.#kind.tag}>: ${text}`);
+  #refused(text: string, stays = false): void {
+    this.#session.notify({ kind: "error", text, stays });
+    if (!this.address || stays) console.error(`<${this.#kind.tag}>: ${text}`);
     this.#emit("error", { title: "A value has no effect", message: text, code: "option" });
   }
 

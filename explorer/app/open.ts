@@ -2,7 +2,7 @@
  * Opens attention from arrays, files or an address. The store reads the formats; this file reads an address, by byte ranges if
  * its server supports them.
  */
-import { FormatError } from "../../src/core/errors.ts";
+import { argumentError, FormatError, messageOf } from "../../src/core/errors.ts";
 import type { ByteSource } from "../../src/io/source.ts";
 import { openStore } from "../../src/store/formats/open.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
@@ -21,6 +21,14 @@ const compute = (): ComputeOptions => ({ worker: () => pageDevice.add(build().wo
 
 /** Opens arrays, a file, or bytes. */
 export async function openAny(input: Openable, name?: string): Promise<HeadStore> {
+  const isFiles = Array.isArray(input) && (input as readonly unknown[]).every((one) => one instanceof Blob);
+  if (!isFiles && !(input instanceof Blob || input instanceof ArrayBuffer || input instanceof Uint8Array))
+    if (Array.isArray(input) || typeof input !== "object" || !input || !("blocks" in input))
+      throw argumentError(
+        "attention-view",
+        "arrays, { blocks: [{ layers: [{ query, key }] }] }, or a file: a Blob, an ArrayBuffer, a Uint8Array or a list of files",
+        input,
+      );
   const options = { ...compute(), ...(name !== undefined && { name }) };
   if (input instanceof Blob || input instanceof ArrayBuffer || input instanceof Uint8Array)
     return openStore(input, options);
@@ -61,12 +69,12 @@ export function sourcesOf(files: readonly File[]): OpenSource[] {
 
 /** The name of a file at an address is the last part of its path: the part after "?" may be a secret. */
 export function nameOfAddress(address: string): string {
-  const { pathname, hostname } = new URL(address, document.baseURI);
-  const last = pathname.split("/").at(-1) || hostname;
   try {
+    const { pathname, hostname } = new URL(address, document.baseURI);
+    const last = pathname.split("/").at(-1) || hostname;
     return decodeURIComponent(last);
   } catch {
-    return last;
+    return address;
   }
 }
 
@@ -82,12 +90,17 @@ export async function openAddress(
   const size = Number(head?.headers.get("content-length") ?? Number.NaN);
   if (head?.ok && head.headers.get("accept-ranges") === "bytes" && size > 0)
     return openStore(ranges(url, size), { ...compute(), name });
-  const response = await fetch(url, { signal });
-  if (!response.ok || response.body === null)
+  const refuse = (why: string): never => {
     throw new FormatError(
       "fetch",
-      `attention-view: ${name} could not be read: the server answered ${response.status} ${response.statusText}`,
+      `attention-view: ${name} could not be read: ${why}; check that the address is right and that the page may read it (CORS, Content-Security-Policy connect-src)`,
     );
+  };
+  const response = await fetch(url, { signal }).catch((error) =>
+    signal.aborted ? Promise.reject(error) : refuse(messageOf(error)),
+  );
+  if (!response.ok || response.body === null)
+    return refuse(`the server answered ${response.status} ${response.statusText}`.trim());
   const total = Number(response.headers.get("content-length") ?? 0);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let read = 0;

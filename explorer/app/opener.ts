@@ -9,6 +9,10 @@ import type { State } from "../state/state.ts";
 import type { Notice, Session } from "./session.ts";
 import { type Opening, type OpenSource, Sources } from "./sources.ts";
 
+/** Whether a source of the page has what it must. */
+export const isSource = (one: Partial<Record<"name" | "src" | "data", unknown>> | null): boolean =>
+  typeof one?.name === "string" && (typeof one.src === "string" || !!one.data);
+
 /** The internal form of a source that the page gives. */
 export function sourceOf(one: AttentionSource): OpenSource {
   return {
@@ -181,7 +185,8 @@ export class Opener {
       const patch = at === "as named" ? {} : await this.#carried(store, at);
       if (control.signal.aborted) return;
       const old = before();
-      session.notices = noticesOf(store);
+      // What is wrong with the page stays so with another file.
+      session.notices = [...session.notices.filter(({ stays }) => stays), ...noticesOf(store)];
       session.open(store, patch, source.model);
       if (old !== store) old?.dispose();
       this.#host.opened(store);

@@ -7,20 +7,14 @@ import { type CSSResultGroup, css } from "lit";
 import type { AttentionRowElement } from "../../src/view/element.ts";
 import { theme } from "../styles/theme.ts";
 import { row } from "../views/row/view.ts";
-import type { StateAttributes } from "./attributes.ts";
+import { CURSOR_ATTRIBUTES, type StateAttribute } from "./attributes.ts";
 import { AttentionView } from "./element.ts";
 
 export class AttentionRow extends AttentionView implements AttentionRowElement {
   static override readonly tag: "attention-view" | "attention-row" = "attention-row";
   static override readonly fixed = { view: row.name, table: false };
   static override readonly alone = true;
-  static override readonly parts: StateAttributes = {
-    block: undefined,
-    layer: undefined,
-    head: undefined,
-    query: undefined,
-    key: undefined,
-  };
+  static override readonly parts: readonly StateAttribute[] = CURSOR_ATTRIBUTES;
   // As high as its content, unless the page sets a height. The row and the output are collapsed (views/row/row.ts).
   static override styles: CSSResultGroup = [
     theme,

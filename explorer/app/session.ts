@@ -27,6 +27,8 @@ export type Status =
 export interface Notice {
   readonly kind: "error" | "problem";
   readonly text: string;
+  /** It is about the page around, and stays when another file opens. */
+  readonly stays?: boolean;
 }
 
 /** How the state changed: `push` makes a step that Back undoes, `replace` does not (drags), `address` was read from the address. */
@@ -214,8 +216,11 @@ export class Session {
       (one.position === null || one.position < block.Nq);
     const ablated = state.ablated.every(exists) ? state.ablated : state.ablated.filter(exists);
     const predict = state.predict !== null && state.predict < block.Nq ? state.predict : null;
+    // What is shown is one of the sources.
+    const text = this.sources.length === 0 ? state.text : within(state.text, this.sources.length);
     return {
       ...state,
+      text,
       mode: this.canDraw(state.mode, block) ? state.mode : DEFAULT.mode,
       block: block.name,
       layer,

@@ -111,26 +111,6 @@ export function absentParts(
     : [...parts, `This file does not have, and the picture leaves out: ${lists.join("; ")}.`];
 }
 
-/** The values of the attributes that are words and no part of the state. */
-const WORDS: Readonly<Record<string, readonly string[]>> = {
-  theme: ["auto", "light", "dark"],
-  keys: ["on", "off"],
-  controls: ["all", "few", "none"],
-  background: ["paper", "none"],
-};
-
-/** A sentence for each attribute whose value has no effect; `parts` are those of the state, with their values or as numbers. */
-export const wrongAttributes = (
-  attributes: readonly (readonly [name: string, value: string])[],
-  parts: Readonly<Record<string, readonly string[] | undefined>>,
-): readonly string[] =>
-  attributes.flatMap(([name, value]) => {
-    const choices = parts[name] ?? WORDS[name];
-    if (choices?.includes(value) ?? !(name in parts)) return [];
-    const wanted = choices === undefined ? "a whole number from 0" : `one of ${choices.join(", ")}`;
-    return `The attribute ${name} is “${value}”, not ${wanted}. It has no effect.`;
-  });
-
 /** `0 to 11` for numbers without a gap, else each value. */
 function listed(values: readonly (string | number)[]): string {
   const [first, last] = [Number(values[0]), Number(values.at(-1))];

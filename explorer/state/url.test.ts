@@ -20,7 +20,7 @@ import {
   TRANSFERS,
   togglePin,
 } from "./state.ts";
-import { decode, encode } from "./url.ts";
+import { decode, encode, isValueOf } from "./url.ts";
 
 const index = fc.nat({ max: 1 << 20 });
 const name = fc.string({ unit: "binary", maxLength: 8 });
@@ -68,7 +68,7 @@ const state: fc.Arbitrary<State> = fc.record({
   values: fc.boolean(),
   keep: fc.constantFrom("top" as const, "mass" as const),
   top: index,
-  mass: finite,
+  mass: fc.double({ min: 0, max: 1, noNaN: true }),
   arcs: fc.boolean(),
   together: fc.boolean(),
   direction: fc.constantFrom("from" as const, "to" as const),
@@ -94,7 +94,7 @@ const state: fc.Arbitrary<State> = fc.record({
     ),
     { maxLength: 5 },
   ),
-  temperature: finite,
+  temperature: fc.double({ min: 0, max: 100, noNaN: true }),
   alpha: fc.double({ min: 0, max: 1, noNaN: true }),
   flowBy: fc.constantFrom(...FLOWS),
   fuse: fc.constantFrom(...FUSES),
@@ -120,6 +120,20 @@ describe("the address", () => {
       }),
       { numRuns: 400 },
     );
+  });
+
+  it("has each value of a state as a value of its part, and no other", () => {
+    fc.assert(
+      fc.property(state, (one) => {
+        for (const [part, value] of Object.entries(one)) expect(isValueOf(part, value), part).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+    for (const part of Object.keys(DEFAULT))
+      for (const value of [Number.NaN, -1, 1.5, () => 1, {}, [-1], [{}], ["a"], new Date(0)])
+        if (!(value === 1.5 && part === "temperature"))
+          expect(isValueOf(part, value), `${part} ${JSON.stringify(value)}`).toBe(false);
+    for (const part of ["foo", "toString", "__proto__"]) expect(isValueOf(part, 1)).toBe(false);
   });
 
   it("survives the normalization of URLs by browsers", () => {

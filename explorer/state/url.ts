@@ -10,7 +10,6 @@ import type { AddressPart, Codec } from "../../ui/address.ts";
 import {
   decodeParts,
   encodeParts,
-  finite,
   flag,
   index,
   nameOf,
@@ -40,12 +39,12 @@ import {
   TRANSFERS,
 } from "./state.ts";
 
-/** A number from 0 to `max`. */
-const share = (max: number): Codec<number> => ({
+/** A number from `low` to `high`. */
+const between = (low: number, high: number): Codec<number> => ({
   write: numberText,
   read: (text) => {
     const value = parseFinite(text);
-    return value !== undefined && value >= 0 && value <= max ? value : undefined;
+    return value !== undefined && value >= low && value <= high ? value : undefined;
   },
 });
 const indexOrNull: Codec<number | null> = {
@@ -76,7 +75,7 @@ const MAX_MEMBERS = 1 << 17;
 
 /** `3-7,9`. */
 const set: Codec<readonly number[]> = {
-  write(values) {
+  write([...values]) {
     const runs: string[] = [];
     for (let i = 0; i < values.length; i++) {
       const first = values[i];
@@ -245,7 +244,7 @@ const PARTS: readonly AddressPart<State>[] = [
   ["v", "values", flag],
   ["ke", "keep", nameOf(["top", "mass"] as const)],
   ["k", "top", index],
-  ["ma", "mass", finite],
+  ["ma", "mass", between(0, 1)],
   ["arc", "arcs", flag],
   ["tg", "together", flag],
   ["td", "direction", nameOf(["from", "to"] as const)],
@@ -258,16 +257,41 @@ const PARTS: readonly AddressPart<State>[] = [
   ["ca", "cause", nameOf(CAUSES)],
   ["me", "measure", nameOf(MEASURES)],
   ["wy", "why", flag],
-  ["te", "temperature", finite],
+  ["te", "temperature", between(0, 100)],
   ["e", "edits", edits],
-  ["ra", "alpha", share(1)],
+  ["ra", "alpha", between(0, 1)],
   ["fb", "flowBy", nameOf(FLOWS)],
   ["rf", "fuse", nameOf(FUSES)],
-  ["rd", "discard", share(0.99)],
+  ["rd", "discard", between(0, 0.99)],
   ["rl", "fromLayer", indexOrNull],
   ["off", "ablated", ablated],
   ["pr", "predict", indexOrNull],
 ];
+
+const VIEW = nameOf(PAGES.map(({ name }) => name));
+
+/** How a part of the state is written; undefined for other names. */
+export const codecOf = (part: string): Codec<unknown, State> | undefined =>
+  (part === "view" ? VIEW : PARTS.find(([, property]) => property === part)?.[2]) as
+    | Codec<unknown, State>
+    | undefined;
+
+/** Whether a part of the state can have a value: an address gives it back as it is. */
+export function isValueOf(part: string, value: unknown): boolean {
+  const codec = codecOf(part);
+  try {
+    const read = () => codec!.read(codec!.write(value, DEFAULT), DEFAULT);
+    return same(value === null ? DEFAULT[part as keyof State] : read(), value);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether two values have the same parts. */
+const same = (a: unknown, b: unknown): boolean =>
+  typeof a === "object" && typeof b === "object" && a && b
+    ? Object.keys({ ...a, ...b }).every((name) => same(a[name as keyof typeof a], b[name as keyof typeof b]))
+    : Object.is(a, b);
 
 /** The state as `#v1/…`. */
 export function encode(state: State): string {
@@ -278,7 +302,7 @@ export function encode(state: State): string {
 /** The state of an address; undefined if it has another form or version. */
 export function decode(hash: string): State | undefined {
   const [, path, search = ""] = /^#?v1\/([a-z]+)(?:\?(.*))?$/s.exec(hash) ?? [];
-  const view = PAGES.find(({ name }) => name === path)?.name as State["view"] | undefined;
+  const view = VIEW.read(path ?? "", undefined);
   if (view === undefined) return undefined;
   const texts = new Map(
     search.split("&").map((part) => {

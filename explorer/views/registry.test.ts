@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ACTIONS } from "../app/input/actions.ts";
 import { optionsOf } from "../app/output/export.ts";
 import { Session } from "../app/session.ts";
-import { DRAWINGS, PAGES, VIEWS, viewOf, withKnownViews } from "./registry.ts";
+import { DRAWINGS, PAGES, VIEWS, viewOf } from "./registry.ts";
 
 describe("the registry of views", () => {
   it("has each name and each key once", () => {
@@ -47,11 +47,6 @@ describe("the registry of views", () => {
   it("opens pages that exist by Enter and Escape", () => {
     for (const { up, down } of PAGES)
       for (const name of [up, down]) if (name) expect(PAGES.map((page) => page.name)).toContain(name);
-  });
-
-  it("leaves names that no view has out of a change of the state", () => {
-    expect(withKnownViews({ view: "gone", mode: "lines", layer: 2 })).toEqual({ mode: "lines", layer: 2 });
-    expect(withKnownViews({ view: "row", mode: "row" })).toEqual({ view: "row" });
   });
 
   it("leads back from every page by Escape", () => {

@@ -45,11 +45,5 @@ export function openingOf({
   return drawing ? { mode: drawing.name, ...drawing.start } : {};
 }
 
-/** A change of the state without names that no view has. */
-export function withKnownViews({ view, mode, ...rest }: Partial<State>): Partial<State> {
-  const has = (views: readonly View[], name: string | undefined) => views.some((one) => one.name === name);
-  return { ...rest, ...(has(PAGES, view) && { view }), ...(has(DRAWINGS, mode) && { mode }) };
-}
-
 /** Whether the numbers of a row can be changed on the page of a state. */
 export const isEditable = (state: Pick<State, "view">): boolean => pageOf(state).editable === true;

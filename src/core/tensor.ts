@@ -172,12 +172,7 @@ export class Tensor<D extends DType = DType> {
   /** A view with two axes exchanged (the last two by default); nothing is copied. Other orders are several exchanges. Recorded. */
   transpose(a?: number, b?: number): Tensor<D>;
   transpose(a = -2, b = -1, ...more: unknown[]): Tensor<D> {
-    if (more.length > 0)
-      throw argumentError(
-        "Tensor.transpose",
-        "two axes to exchange; other orders are several exchanges, x.transpose(0, 1).transpose(1, 2)",
-        [a, b, ...more],
-      );
+    if (more.length > 0) throw axesError([a, b, ...more]);
     const y = transposed(this, a, b);
     recordMove("transpose", this, y, (d) => transposed(d, a, b));
     return y;
@@ -186,12 +181,6 @@ export class Tensor<D extends DType = DType> {
   /** The same elements in another shape; copies only where the strides require it. One axis may be −1. Recorded. */
   reshape(shape: readonly number[]): Tensor<D> {
     checkCount("Tensor.reshape", arguments, 1);
-    if (!Array.isArray(shape))
-      throw new ShapeError(
-        "shape",
-        `Tensor.reshape: shape must be a list of lengths such as [2, -1], got ${formatValue(shape)}`,
-        { got: shape },
-      );
     const y = reshaped(this, shape);
     recordMove("reshape", this, y, (d) => reshaped(d, this.shape));
     return y;
@@ -388,15 +377,11 @@ export function asTensor(what: string, value: TensorLike | Tensor, like?: Tensor
   checkShape(what, lengths);
   const label = object.dtype ?? object.type;
   // A tape does not record the operations of another copy of heed: the gradient would be lost silently.
-  if (activeRecording && "isContiguous" in object && isFloat(label as DType))
+  const isForeign = "isContiguous" in object && isFloat(label as DType);
+  if (activeRecording && (isForeign || isResult(object.data)))
     throw new UnsupportedError(
       "derivative",
-      `${what}: no gradient is defined through a tensor of another copy of heed; a constant is tensor(x.data, x.shape)`,
-    );
-  if (activeRecording && isResult(object.data))
-    throw new UnsupportedError(
-      "derivative",
-      `${what}: these are the numbers of a recorded result, through which no gradient would flow; use the tensor itself, with reshape, or stopGradient(x) of heed/nn for a constant`,
+      `${what}: ${isForeign ? "no gradient is defined through a tensor of another copy of heed; a constant is tensor(x.data, x.shape)" : "these are the numbers of a recorded result, through which no gradient would flow; use the tensor itself, with reshape, or stopGradient(x) of heed/nn for a constant"}`,
     );
   const named = dtypeNamed(what, label);
   checkAgreement(what, object, named);
@@ -451,17 +436,15 @@ function isWithin(
   strides: readonly number[],
   offset: number,
 ): boolean {
-  if (!Number.isSafeInteger(offset)) return false;
-  let [low, high, size] = [offset, offset, 1];
+  if (!(Number.isSafeInteger(offset) && offset >= 0 && strides.length === shape.length)) return false;
+  let size = 1;
   for (let axis = 0; axis < shape.length; axis++) {
-    const [n, step] = [shape[axis], strides[axis]];
-    if (!(Number.isSafeInteger(n) && n >= 0 && Number.isSafeInteger(step))) return false;
+    const n = shape[axis];
+    if (!(Number.isSafeInteger(n) && n >= 0 && Number.isSafeInteger(strides[axis]))) return false;
     size *= n;
-    if (step < 0) low += (n - 1) * step;
-    else high += (n - 1) * step;
   }
-  const isPlace = Number.isSafeInteger(offset) && offset >= 0 && strides.length === shape.length;
-  return isPlace && (size === 0 || (low >= 0 && high < length));
+  const [low, high] = elementRange({ shape, strides, offset });
+  return size === 0 || (low >= 0 && high < length);
 }
 
 function checkFields(data: unknown, shape: unknown, dtype: unknown): void {
@@ -538,15 +521,17 @@ export function denseOf<T extends Tensor>(x: T): T {
   return x.isContiguous() ? x : (x[COPY]() as T);
 }
 
+const axesError = (got: unknown) =>
+  argumentError(
+    "Tensor.transpose",
+    "two axes to exchange as numbers, x.transpose(0, 1); any order of axes is permute(x, [1, 0]) of heed/nn",
+    got,
+  );
+
 /** `Tensor.transpose`, not recorded: for use inside an operation. */
 export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
   const order = x.shape.map((_, i) => i);
-  if (!(Number.isInteger(a) && Number.isInteger(b)))
-    throw argumentError(
-      "Tensor.transpose",
-      "two axes to exchange as numbers, x.transpose(0, 1); any order of axes is permute(x, [1, 0]) of heed/nn",
-      Number.isInteger(a) ? b : a,
-    );
+  if (!(Number.isInteger(a) && Number.isInteger(b))) throw axesError(Number.isInteger(a) ? b : a);
   const [i, j] = [a, b].map((axis) => (axis < 0 ? axis + order.length : axis));
   if (!(i in order && j in order))
     throw new ShapeError("axis", `Tensor.transpose: axes ${a}, ${b} of a tensor of ${order.length} axes`);
@@ -561,10 +546,15 @@ export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
 
 /** `Tensor.reshape`, not recorded: for use inside an operation. */
 export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
+  if (!(Array.isArray(shape) && shape.every(Number.isSafeInteger)))
+    throw new ShapeError(
+      "shape",
+      `Tensor.reshape: shape must be a list of lengths such as [2, -1], got ${formatValue(shape)}`,
+      { got: shape },
+    );
   const open = shape.indexOf(-1);
   if (shape.indexOf(-1, open + 1) > open)
     throw new ShapeError("reshape", `Tensor.reshape: only one axis may be -1, got [${shape.join(", ")}]`);
-  if (!shape.every(Number.isSafeInteger)) refuseValue("Tensor.reshape", "shape", "a list of integers", shape);
   const count = shape.reduce((n, length) => (length === -1 ? n : n * length), 1);
   const full = open < 0 ? [...shape] : shape.map((length, i) => (i === open ? x.size / count : length));
   if (sizeOf(full) !== x.size || !full.every((length) => Number.isInteger(length) && length >= 0))
@@ -602,12 +592,13 @@ export function elementRange({
   readonly strides: readonly number[];
   readonly offset: number;
 }): [low: number, high: number] {
-  let [low, high] = [offset, offset];
-  shape.forEach((n, axis) => {
-    const reach = (n - 1) * strides[axis];
+  let low = offset;
+  let high = offset;
+  for (let axis = 0; axis < shape.length; axis++) {
+    const reach = (shape[axis] - 1) * strides[axis];
     if (reach < 0) low += reach;
     else high += reach;
-  });
+  }
   return [low, high];
 }
 

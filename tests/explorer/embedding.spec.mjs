@@ -92,6 +92,181 @@ test("an attribute that the data does not have, or that is no value, is shown as
       ]);
   }));
 
+/** A list of what is in a file, in sentences. */
+const [INDEX, SET] = ["a whole number from 0", "a list of whole numbers from 0, sorted, each once"];
+const SOURCES = "a list of { name, src } or { name, data }";
+/** Attributes with values that have no effect, and what each must be. @type {readonly (readonly [string, string, string])[]} */
+const WRONG_ATTRIBUTES = [
+  ...["layer", "head", "query", "key"].flatMap((name) =>
+    ["", "-1", "1.5", "x", " 1"].map((value) => /** @type {const} */ ([name, value, INDEX])),
+  ),
+  ["view", "HEAD", "one of model, head, row, compare, flow"],
+  ["mode", "", "one of matrix, photo, lines, text"],
+  ["stage", "softmax", "one of scores, scaled, masked, weights, contribution, contrast"],
+  ["block", "", "the name of a block"],
+  ["src", "", "the address of a file"],
+  ["theme", "DARK", "one of auto, light, dark"],
+  ["keys", "false", "one of on, off"],
+  ["controls", "", "one of all, few, none"],
+  ["background", "red", "one of paper, none"],
+  [
+    "parts",
+    "caption,legend",
+    "names of bar, toolbar, atlas, inspector, caption, legend, status, separated by spaces",
+  ],
+  ["address", "false", "an attribute without a value"],
+];
+/** Attributes that the element does not have. */
+const UNKNOWN_ATTRIBUTES = [
+  ["heads", "<attention-view> has view, mode, stage, block, layer, head, query, key, theme,"],
+  ["data", "data is a property of the element. Set it in a script: element.data = …"],
+];
+/** Properties with wrong values, as code, and what each must be. @type {readonly (readonly [string, string, string])[]} */
+const WRONG_PROPERTIES = [
+  ["keys", "'no'", "The attribute keys is “no”, not one of on, off."],
+  ["theme", "true", "The attribute theme is true, not one of auto, light, dark."],
+  ["address", "'false'", "The attribute address is “false”, not an attribute without a value."],
+  ["store", "5", "The property store is 5, not a store, as openStore and storeFrom of heed/view return."],
+  ["sources", "null", `The property sources is null, not ${SOURCES}.`],
+  ["sources", "['a.json']", `The property sources is ["a.json"], not ${SOURCES}.`],
+  ["data", "5", "attention-view: expected arrays, { blocks: [{ layers: [{ query, key }] }] }, or a file:"],
+  ["data", "[[1, 0], [0, 1]]", "attention-view: expected arrays, { blocks:"],
+  ["state", "null", "The property state is null, not an object with parts of the state,"],
+  ["state", "{ foo: 1 }", "The state has no part foo, which has no effect. Its parts are text, view,"],
+  ["state", "{ layer: '1' }", `The part layer of the state is “1”, not ${INDEX}.`],
+  ["state", "{ query: 1.5 }", `The part query of the state is 1.5, not ${INDEX}.`],
+  ["state", "{ head: null }", `The part head of the state is null, not ${INDEX}.`],
+  ["state", "{ view: 'heads' }", "The part view of the state is “heads”, not one of model, head,"],
+  [
+    "state",
+    "{ transfer: 'cubic' }",
+    "The part transfer of the state is “cubic”, not one of sqrt, linear, log.",
+  ],
+  ["state", "{ ramp: 'jet' }", "The part ramp of the state is “jet”, not one of plum, cividis, grey."],
+  ["state", "{ rows: [-1] }", `The part rows of the state is [-1], not ${SET}.`],
+  ["state", "{ hidden: 5 }", `The part hidden of the state is 5, not ${SET}.`],
+  [
+    "state",
+    "{ pins: 5 }",
+    "The part pins of the state is 5, not a list of at most 6 heads { block, layer, head }.",
+  ],
+  [
+    "state",
+    "{ pinned: ['1', '2'] }",
+    'The part pinned of the state is ["1", "2"], not [query, key] or null.',
+  ],
+  ["state", "{ camera: {} }", "The part camera of the state is Object, not { scale, x, y } or null."],
+  [
+    "state",
+    "{ ablated: 5 }",
+    "The part ablated of the state is 5, not a list of { layer, head, replace, position }",
+  ],
+  ["state", "{ values: 5 }", "The part values of the state is 5, not true or false."],
+  ["state", "{ mass: 5 }", "The part mass of the state is 5, not a number from 0 to 1."],
+  ["state", "{ temperature: -1 }", "The part temperature of the state is -1, not a number from 0 to 100."],
+  ["state", "{ text: 4 }", "There is no text 4: this file has 0. Shown is 0."],
+];
+
+test("each wrong value of an attribute or a property is an error in the element, in the console and in its event", ({
+  visit,
+}) =>
+  visit({ heads: {} }, async (page) => {
+    await page.evaluate(() => {
+      const errors = /** @type {string[]} */ ([]);
+      console.error = (text) => errors.push(text);
+      const wrong = async (
+        /** @type {(one: any) => void} */ before,
+        /** @type {(one: any) => void} */ after,
+      ) => {
+        const one = /** @type {any} */ (document.createElement("attention-view"));
+        const messages = /** @type {string[]} */ ([]);
+        one.addEventListener("error", (/** @type {CustomEvent} */ { detail }) =>
+          messages.push(detail.message),
+        );
+        before(one);
+        document.body.append(one);
+        await one.open(/** @type {any} */ (globalThis).makeInput({}));
+        await one.updateComplete;
+        after(one);
+        const end = performance.now() + 30_000;
+        while (messages.length === 0 && performance.now() < end) await new Promise(requestAnimationFrame);
+        await one.updateComplete;
+        const [message = ""] = messages;
+        // The messages are in the first notice, each in the end in full.
+        const notices = one.shadowRoot.querySelector(".notices")?.textContent.replace(/\s+/g, " ") ?? "";
+        const short = message.replace(/^[\w-]+: /, "");
+        const isShown = notices.includes(short);
+        const isLogged = errors.some((text) => text.includes(message));
+        errors.length = 0;
+        one.remove();
+        return { message, isShown, isLogged };
+      };
+      Object.assign(globalThis, { wrong });
+    });
+    const none = "() => {}";
+    const wrong = (/** @type {string} */ before, /** @type {string} */ after) =>
+      page.evaluate(`wrong(${before}, ${after})`);
+    const reported = (/** @type {string} */ message) => ({
+      message: expect.stringContaining(message),
+      isShown: true,
+      isLogged: true,
+    });
+    for (const [name, value, expected] of WRONG_ATTRIBUTES)
+      expect
+        .soft(
+          await wrong(`(one) => one.setAttribute(${JSON.stringify(name)}, ${JSON.stringify(value)})`, none),
+        )
+        .toEqual(reported(`The attribute ${name} is “${value}”, not ${expected}. It has no effect.`));
+    for (const [name, sentence] of UNKNOWN_ATTRIBUTES)
+      expect
+        .soft(await wrong(`(one) => one.setAttribute("${name}", "1")`, none))
+        .toEqual(reported(`The attribute ${name} has no effect: ${sentence}`));
+    for (const [name, value, sentence] of WRONG_PROPERTIES)
+      expect
+        .soft(await wrong(none, `(one) => { one.${name} = ${value}; }`), `${name} = ${value}`)
+        .toEqual(reported(sentence));
+    // Right values of each are none.
+    const parts = await page.evaluate(() => {
+      const { view } = /** @type {any} */ (globalThis);
+      const before = JSON.stringify(view.state);
+      view.state = JSON.parse(before);
+      return JSON.stringify(view.state) === before;
+    });
+    expect(parts).toBe(true);
+  }));
+
+test("methods reject what they cannot take, with a code", ({ visit }) =>
+  visit({ heads: {} }, async (page) => {
+    const refused = await page.evaluate(async () => {
+      console.error = () => {};
+      const { view } = /** @type {any} */ (globalThis);
+      const calls = [
+        () => view.open(null),
+        () => view.open([new Float32Array(4)]),
+        () => view.add("a.json"),
+        () => view.add({ name: "a" }),
+        () => view.metrics({ foo: 1 }),
+        () => view.metrics({ layer: 9 }),
+        () => view.toSVG(5),
+        () => view.toPNG({}, 9),
+      ];
+      const codes = [];
+      for (const call of calls)
+        codes.push(await call().then(String, (/** @type {any} */ error) => error.code));
+      return codes;
+    });
+    expect(refused).toEqual([
+      "argument",
+      "argument",
+      "source",
+      "source",
+      "argument",
+      "head-ref",
+      "argument",
+      "scale",
+    ]);
+  }));
+
 test("an address that names what the data does not have says so, when it opens and when it changes", ({
   visit,
 }) =>

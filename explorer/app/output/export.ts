@@ -2,7 +2,8 @@
  * Exports the current picture as SVG (by the figure renderer, the same bytes as on the command line), PNG, a table, or one HTML
  * file. Nothing is uploaded: the page creates the files.
  */
-import { UnsupportedError } from "../../../src/core/errors.ts";
+import { checkInteger, UnsupportedError } from "../../../src/core/errors.ts";
+import { checkObject } from "../../../src/store/check.ts";
 import type { DrawnFigure } from "../../../src/view/figure/drawn.ts";
 import { renderFigure } from "../../../src/view/figure/figure.ts";
 import { type FigureOptions, figureOptions } from "../../../src/view/figure/options.ts";
@@ -30,7 +31,8 @@ export function optionsOf(session: Session, more: FigureOptions = {}): FigureOpt
   });
 }
 
-export function figureOf(session: Session, more: FigureOptions = {}): Promise<DrawnFigure> {
+export async function figureOf(session: Session, more: FigureOptions = {}): Promise<DrawnFigure> {
+  checkObject("attention-view", "options of a figure as an object, { width: 170 }", more);
   const theme = session.dark ? ("dark" as const) : ("light" as const);
   return session.exports
     ? session.exports.figure({ theme, ...more })
@@ -43,6 +45,7 @@ export async function pngOf(
   more: FigureOptions = {},
   scale: 1 | 2 | 3 | 4 = 2,
 ): Promise<Blob> {
+  checkInteger("attention-view.toPNG", "scale", scale, 1, 4);
   const { svg, width, height } = await figureOf(session, more);
   const pixels = (millimeters: number) => Math.round((millimeters / 25.4) * 96 * scale);
   const image = new Image(pixels(width), pixels(height));
