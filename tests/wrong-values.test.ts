@@ -6,6 +6,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as h from "heed";
+import * as backend from "heed/backend";
 import * as cluster from "heed/cluster";
 import * as io from "heed/io";
 import * as models from "heed/models";
@@ -65,6 +66,18 @@ const REFUSED: Row[] = [
   ["new Tensor: a length with a fraction", "shape", "new Tensor: every axis must be an integer ≥ 0", () => new h.Tensor(four, [1.5, 2], "float32")],
   ["a tensor with another shape", "shape", "tensor: Tensor has a shape of its own; tensor(t) reads it, and reshape(t, [6])", () => H.tensor(x, [6])],
   ["empty with options", "dtype", "empty: dtype must be one of", () => H.empty([2], {})],
+  ["zeros with the name of a function", "argument-count", "zeros: expected at most 2 arguments, got 3; leave out \"ones\"", () => H.zeros([2], "float32", "ones")],
+  ["zeros of a view of bytes", "shape", "zeros: shape must be a list of lengths, got DataView", () => H.zeros(new DataView(new ArrayBuffer(8)))],
+  ["randn of a mask without options", "shape", "randn: shape must be a list of lengths, got ", () => H.randn(h.causal(), null)],
+  ["three arguments for one, the second an object", "argument-count", "abs: expected one argument, got 3", () => N.abs(x, Object.create(null), [x])],
+  ["a layer of a symbol", "size", "MLP: size must be an integer ≥ 1, got Symbol(x)", () => new N.MLP(Symbol("x"))],
+  ["a block of a symbol", "size", "EncoderBlock: embedDim must be an integer ≥ 1, got Symbol(x)", () => new N.EncoderBlock(Symbol("x"), 2)],
+  ["a file at bytes", "argument", "saveFile: expected the path of a file, got Uint8Array of 1", () => I.saveFile(Uint8Array.of(1), Uint8Array.of(1))],
+  ["sizeOf of a function", "argument", "shape: expected a list of lengths, got the function Number", () => backend.sizeOf(Number as any)],
+  ["headKey of a text", "argument", 'headKey: expected integers, got ["1", 0, 0]', () => backend.headKey("1" as any, 0, 0)],
+  ["rowKey without a position", "argument", "rowKey: expected integers, got [1, undefined]", () => (backend as any).rowKey(1)],
+  ["cellBits of a fraction", "argument", "cellBits: expected integers, got [1, 0.5]", () => backend.cellBits(1, 0.5)],
+  ["dropoutThreshold of 2", "argument", "dropoutThreshold: expected a share from 0 to 1, got 2", () => backend.dropoutThreshold(2)],
   ["two open axes", "reshape", "Tensor.reshape: only one axis may be -1, got [-1, -1]", () => x.reshape([-1, -1])],
   ["reshape with two numbers", "argument-count", "Tensor.reshape: expected one argument, got 2; leave out 1", () => (x as any).reshape([3, 2], 1)],
   ["toArray with a number", "argument-count", "Tensor.toArray: expected no arguments, got 1", () => (x as any).toArray(1)],

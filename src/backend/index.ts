@@ -1,7 +1,6 @@
 /**
  * The interface for backends of other devices: the contract, the operations that a backend runs, the storage of its tensors,
- * and `registerBackend`. Programs that only compute do not need it. But for `registerBackend` its functions trust their arguments:
- * a backend calls them in its loops.
+ * and `registerBackend`. Programs that only compute do not need it. Its functions check what they get; none is for a loop over elements.
  * @module
  * @beta
  */
@@ -13,7 +12,7 @@ export {
 } from "../core/device/device.ts";
 export { tensorOver } from "../core/device/tensor.ts";
 export { arrayFor, type DataOf, type DType, type FloatDType, type TypedData } from "../core/dtype.ts";
-export { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/random.ts";
+export { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/keys.ts";
 export {
   type CellStrides,
   cellStrides,

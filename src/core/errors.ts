@@ -107,7 +107,14 @@ export function checkCount(what: string, got: IArguments, maximum: number, hint?
 
 function refuseExtra(what: string, got: unknown[], maximum: number, hint?: string): void {
   const [value, index, list] = got;
-  if (maximum === 1 && got.length === 3 && Array.isArray(list) && list[index as number] === value) return;
+  if (
+    maximum === 1 &&
+    got.length === 3 &&
+    typeof index === "number" &&
+    Array.isArray(list) &&
+    list[index] === value
+  )
+    return;
   const extra = got.slice(maximum).filter((one) => one !== undefined);
   if (extra.length > 0)
     throw new OptionError(
@@ -143,7 +150,7 @@ export function checkMethods<T extends object>(
 
 /** True for an array or a typed array. */
 export function isList(value: unknown): boolean {
-  return Array.isArray(value) || ArrayBuffer.isView(value);
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }
 
 /** True for a Map, also one of another realm. */

@@ -603,7 +603,8 @@ export function elementRange({
 }
 
 function checkLengths(shape: Partial<readonly number[]> | undefined): void {
-  if (!(Number(shape?.length) >= 0)) throw argumentError("shape", "a list of lengths", shape);
+  if (!(typeof shape === "object" && Number(shape?.length) >= 0))
+    throw argumentError("shape", "a list of lengths", shape);
 }
 
 /** Strides of a row-major tensor. @beta */

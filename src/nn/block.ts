@@ -71,14 +71,10 @@ abstract class Block extends Module {
   ) {
     super();
     checkOptionNames(what, options, [...BLOCK_OPTIONS, "dtype", "seed", ...names]);
-    const {
-      feedForward = 4 * Number(embedDim),
-      activation = "gelu",
-      normFirst = false,
-      dropoutP = 0,
-    } = options;
+    checkSizes(what, { embedDim, numHeads });
+    const { feedForward = 4 * embedDim, activation = "gelu", normFirst = false, dropoutP = 0 } = options;
     const { dtype, bias } = options;
-    checkSizes(what, { embedDim, numHeads, feedForward });
+    checkSizes(what, { feedForward });
     checkActivation(what, activation);
     checkDropout(what, dropoutP);
     const seed = generatorOf(options.seed);

@@ -33,8 +33,9 @@ export class MLP extends Module {
   ) {
     super();
     checkLayerOptions("MLP", arguments, 2, options, ["hidden", "activation", "dropoutP", "bias"]);
-    const { hidden = 4 * Number(size), activation = "gelu", dropoutP = 0, bias, dtype } = options;
-    checkSizes("MLP", { size, hidden });
+    checkSizes("MLP", { size });
+    const { hidden = 4 * size, activation = "gelu", dropoutP = 0, bias, dtype } = options;
+    checkSizes("MLP", { hidden });
     checkActivation("MLP", activation);
     checkDropout("MLP", dropoutP);
     const seed = generatorOf(options.seed);
@@ -67,8 +68,9 @@ export class SwiGLU extends Module {
   constructor(size: number, options: LayerOptions & { hidden?: number; bias?: boolean } = {}) {
     super();
     checkLayerOptions("SwiGLU", arguments, 2, options, ["hidden", "bias"]);
-    const { hidden = Math.ceil((8 * Number(size)) / 3), bias = false, dtype } = options;
-    checkSizes("SwiGLU", { size, hidden });
+    checkSizes("SwiGLU", { size });
+    const { hidden = Math.ceil((8 * size) / 3), bias = false, dtype } = options;
+    checkSizes("SwiGLU", { hidden });
     const seed = generatorOf(options.seed);
     this.gate_proj = new Linear(size, hidden, { bias, dtype, seed });
     this.up_proj = new Linear(size, hidden, { bias, dtype, seed });

@@ -1,6 +1,6 @@
 /** New tensors: from nested arrays and lists, over typed arrays, or filled with zeros. */
 import { arrayFor, checkDType, type DType, type TypedData } from "../dtype.ts";
-import { checkCount, formatValue, ShapeError, UnsupportedError } from "../errors.ts";
+import { checkCount, formatValue, isList, ShapeError, UnsupportedError } from "../errors.ts";
 import { checkKinds } from "../option-names.ts";
 import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "../tensor.ts";
 import { fromNested, type NestedBigints, type NestedBooleans, type NestedNumbers } from "./nested.ts";
@@ -117,16 +117,17 @@ export function tensor(
  * @example
  * zeros([2, 2]); // → [[0, 0], [0, 0]]
  */
-export function zeros<D extends DType = "float32">(shape: readonly number[], dtype?: D): Tensor<D>;
-/** @internal `what` is the function that errors name. */
-export function zeros<D extends DType>(shape: readonly number[], dtype: D, what: string): Tensor<D>;
-export function zeros<D extends DType>(
+export function zeros<D extends DType = "float32">(
   shape: readonly number[],
   dtype: D = "float32" as D,
-  what = "zeros",
 ): Tensor<D> {
-  checkCount("zeros", arguments, 3);
-  if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
+  checkCount("zeros", arguments, 2);
+  return zerosFor("zeros", shape, dtype);
+}
+
+/** `zeros` for the function `what`, which errors name. */
+export function zerosFor<D extends DType>(what: string, shape: readonly number[], dtype: D): Tensor<D> {
+  if (!isList(shape))
     throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
       got: shape,
     });

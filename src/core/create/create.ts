@@ -5,7 +5,7 @@ import { checkCount, DTypeError, formatValue, OptionError, refuseValue, ShapeErr
 import { checkOptionNames } from "../option-names.ts";
 import { type Generator, generatorOf, type Seed } from "../random/generator.ts";
 import type { Tensor } from "../tensor.ts";
-import { zeros } from "./construct.ts";
+import { zerosFor } from "./construct.ts";
 import { checkIntegers } from "./nested.ts";
 
 /** Dtype and seed of a random tensor. */
@@ -184,7 +184,7 @@ function random<D extends DType>(
 ): Tensor<D> {
   // For randn(3, 4), `zeros` reports the shape, not the options.
   if (Array.isArray(shape)) checkOptionNames(what, options, RANDOM_OPTIONS);
-  const { dtype = "float32" as D, seed } = options;
+  const { dtype = "float32" as D, seed } = options ?? {};
   if (!isFloat(dtype))
     throw new DTypeError(
       "dtype",
@@ -203,7 +203,7 @@ function filled<D extends DType>(
   dtype: D,
   value: (i: number) => number,
 ): Tensor<D> {
-  const t = zeros(shape, dtype, what);
+  const t = zerosFor(what, shape, dtype);
   const write = writerOf(dtype, t.data);
   for (let i = 0; i < t.size; i++) {
     const x = value(i);

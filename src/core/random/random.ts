@@ -16,7 +16,7 @@ export function mix(x: number): number {
   return x ^ (x >>> 16);
 }
 
-/** Key of one head of one batch entry; the seed is any safe integer. @beta */
+/** Key of one head of one batch entry; the seed is any safe integer. */
 export function headKey(seed: number, b: number, h: number): number {
   const low = seed | 0;
   const high = Math.floor(seed / 2 ** 32) | 0;
@@ -24,17 +24,17 @@ export function headKey(seed: number, b: number, h: number): number {
   return mix((mix((start + Math.imul(b, SPREAD.b)) | 0) + Math.imul(h, SPREAD.h)) | 0);
 }
 
-/** Key of one row of scores: query position `q` of a head. @beta */
+/** Key of one row of scores: query position `q` of a head. */
 export function rowKey(head: number, q: number): number {
   return mix((head + Math.imul(q, SPREAD.q)) | 0);
 }
 
-/** The 32 bits of a cell, as an unsigned number; a weight is kept where they are ≥ `dropoutThreshold(p)`. @beta */
+/** The 32 bits of a cell, as an unsigned number; a weight is kept where they are ≥ `dropoutThreshold(p)`. */
 export function cellBits(row: number, k: number): number {
   return mix((row + Math.imul(k, SPREAD.k)) | 0) >>> 0;
 }
 
-/** Cells whose bits are below this threshold are dropped: a share p of them. @beta */
+/** Cells whose bits are below this threshold are dropped: a share p of them. */
 export function dropoutThreshold(p: number): number {
   return Math.min(2 ** 32 - 1, Math.round(p * 2 ** 32));
 }

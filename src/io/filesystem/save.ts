@@ -5,7 +5,7 @@
  */
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { checkCount, OptionError, refuseGot } from "../../core/errors.ts";
+import { checkArgument, checkCount, OptionError, refuseGot } from "../../core/errors.ts";
 import { asBytes } from "../refuse.ts";
 import { builtin, fileError, fileSystem, uniqueName } from "./node.ts";
 
@@ -23,6 +23,7 @@ const WHAT = "saveFile";
  */
 export async function saveFile(path: string, contents: Contents): Promise<void> {
   checkCount("saveFile", arguments, 2);
+  checkArgument(typeof path === "string", WHAT, "the path of a file", path);
   await replaceFile(path, contents);
 }
 
