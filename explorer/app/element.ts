@@ -2,6 +2,7 @@
  * <attention-view>: the explorer as an element for any page. It owns the session and implements attributes, properties,
  * events and methods. The user interface (app.ts) and the readers of files (open.ts) are loaded when they are needed.
  */
+// long: one class, most of whose methods are one-line parts of the element's interface.
 import { adoptStyles, type CSSResultGroup, html, LitElement, type TemplateResult } from "lit";
 import { messageOf } from "../../src/core/errors.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";

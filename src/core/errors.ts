@@ -150,7 +150,7 @@ export function checkMethods<T extends object>(
 
 /** True for an array or a typed array. */
 export function isList(value: unknown): boolean {
-  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  return Array.isArray(value) || ArrayBuffer.isView(value);
 }
 
 /** True for a Map, also one of another realm. */
