@@ -113,6 +113,7 @@ const CALLS: Record<string, () => unknown> = {
   embedTexts: () => M.embedTexts(encoder, ["a"], { modes: ["mean"], normalize: false, ...bad }),
   answerQuestion: () => M.answerQuestion(encoder, "who?", "a ship", bad),
   fillMask: () => M.fillMask(encoder, "the [MASK]", bad),
+  fillMaskAsync: () => M.fillMaskAsync(encoder, "the [MASK]", bad),
   ablate: () => M.ablate(decoder, "the old", bad),
   ablateHeads: () => M.ablateHeads(decoder, "the old", [], bad),
   measureEffects: () => M.measureEffects(decoder, "the old", { of: "text" }, bad),

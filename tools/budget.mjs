@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["src/webgpu", 3_540],
   ["ui", 500],
   ["explorer", 19_030],
-  ["lab", 15_800],
+  ["lab", 15_900],
   ["bench", 4_920],
   ["tools", 5_270],
   ["examples", 1_290],

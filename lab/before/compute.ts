@@ -6,9 +6,8 @@ import { tensor } from "../../src/index.ts";
 import { RecurrentEncoderDecoder } from "../../src/nn/history/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
-import { isWord, WORD } from "./letters.ts";
+import { isWord, LETTERS, WORD } from "./letters.ts";
 import type { Reaches } from "./reach.ts";
-import type { Training } from "./train.ts";
 
 /** What a reader changes. */
 export type Before = {
@@ -23,6 +22,8 @@ export type Before = {
   readonly seed: number;
   /** Whether the picture shows the reach of both ways: 0 no, 1 that of attention, 2 both. */
   readonly reach: number;
+  /** What trains: "cpu" or "gpu". */
+  readonly device: string;
 };
 
 /** The model at a step, on the reader's six letters. */
@@ -50,138 +51,112 @@ export interface BeforeNumbers {
   readonly listed: readonly number[];
   /** Where it is shown. */
   readonly reach: Reaches | undefined;
+  /** What trains, in words: "GPU: " and its name, or "CPU: " and the reason. */
+  readonly device: string;
 }
 
-const LETTERS = "abcdefgh";
-const LENGTH = 6;
-const SNAPSHOT_EVERY = 8;
-
-/** One model in training, with snapshots to go back to. */
-class TrainedModel {
-  readonly model: RecurrentEncoderDecoder;
-  readonly #seed: number;
-  readonly #parameters: ReturnType<RecurrentEncoderDecoder["parameters"]>;
-  readonly frames = new Map<string, Frame>();
-  readonly losses: number[] = [];
-  #training: Training | undefined;
-  /** Parameters at each snapshot. */
-  readonly snapshots = new Map<number, readonly Float32Array[]>();
-
-  constructor(seed: number) {
-    this.#seed = seed;
-    this.model = new RecurrentEncoderDecoder({
-      sourceWords: LETTERS.length,
-      targetWords: LETTERS.length + 1,
-      embedDim: 16,
-      hidden: 32,
-      seed,
-    });
-    this.#parameters = this.model.parameters();
-    this.takeSnapshot();
-  }
-
-  get parameters(): number {
-    return [...this.#parameters.values()].reduce((sum, { size }) => sum + size, 0);
-  }
-
-  takeSnapshot(): void {
-    this.snapshots.set(
-      this.losses.length,
-      Array.from(this.#parameters.values(), (one) => (one.data as Float32Array).slice()),
-    );
-  }
-
-  /** Puts the parameters of a snapshot in place while `work` runs. */
-  withSnapshot<T>(step: number, work: () => T): T {
-    const all = [...this.#parameters.values()];
-    const now = all.map((one) => (one.data as Float32Array).slice());
-    const put = (from: readonly Float32Array[]) => {
-      for (const [i, one] of all.entries()) (one.data as Float32Array).set(from[i]);
-    };
-    put(this.snapshots.get(step)!);
-    try {
-      return work();
-    } finally {
-      put(now);
-    }
-  }
-
-  /** One step of training. What trains is loaded before the first. */
-  async train(): Promise<void> {
-    this.#training ??= new (await import("./train.ts")).Training(
-      this.model,
-      LETTERS.length,
-      LENGTH,
-      this.#seed,
-    );
-    this.losses.push(this.#training.step());
-    if (this.losses.length % SNAPSHOT_EVERY === 0) this.takeSnapshot();
-  }
-
-  /** What the model of a snapshot writes for a word, letter by letter, and where it looks. */
-  write(step: number, word: string): Frame {
-    return this.withSnapshot(step, () => {
-      const read = Int32Array.from(word, (letter) => LETTERS.indexOf(letter));
-      const { memory, state: first } = this.model.read(tensor(read, [1, LENGTH]));
-      const [weights, states]: number[][][] = [[], []];
-      let [wrote, previous, state] = ["", LETTERS.length, first];
-      for (let n = 0; n < LENGTH; n++) {
-        states.push([...state.toFloat64()]);
-        const written = this.model.write([previous], state, memory, { returnWeights: true });
-        const logits = written.logits.toFloat64();
-        previous = logits.indexOf(Math.max(...logits));
-        wrote += LETTERS[previous] ?? "?";
-        state = written.state;
-        weights.push([...written.weights!.toFloat64()]);
-      }
-      return { step, loss: this.losses[Math.max(0, step - 1)] ?? Number.NaN, wrote, weights, states };
-    });
-  }
+/** A training run. */
+export interface Run {
+  readonly seed: number;
+  readonly losses: number[];
+  /** Parameters at each snapshot, on the CPU. */
+  readonly snapshots: Map<number, readonly Float32Array[]>;
+  readonly frames: Map<string, Frame>;
 }
 
-/** The networks of the seeds that the reader has thrown. */
-const trained = new Map<number, TrainedModel>();
+/** What training needs of this file; it is loaded before the first step. */
+export interface RunAccess {
+  readonly newModel: (seed: number) => RecurrentEncoderDecoder;
+  /** The run of a device and a seed. */
+  readonly runOf: (device: string, seed: number) => Run;
+  /** Forgets it. */
+  readonly forget: (device: string, seed: number) => void;
+  /** What the page shows of a run; `device` in words. */
+  readonly show: (run: Run, device: string) => BeforeNumbers;
+}
+
+const newModel = (seed: number) =>
+  new RecurrentEncoderDecoder({
+    sourceWords: LETTERS.length,
+    targetWords: LETTERS.length + 1,
+    embedDim: 16,
+    hidden: 32,
+    seed,
+  });
+
+/** Parameters in their order. */
+const valuesOf = (model: RecurrentEncoderDecoder) =>
+  Array.from(model.parameters().values(), ({ data }) => data as Float32Array);
+
+/** The runs of the seeds that the reader has thrown, by device and seed. */
+const runs = new Map<string, Run>();
+
+function runOf(device: string, seed: number): Run {
+  const key = device + seed;
+  const snapshots = () => new Map([[0, valuesOf(newModel(seed))]]);
+  const run = runs.get(key) ?? { seed, losses: [], snapshots: snapshots(), frames: new Map() };
+  runs.set(key, run);
+  return run;
+}
+
+/** The model that writes: it has the parameters of a snapshot. */
+const model = newModel(1);
+const parameters = valuesOf(model);
+
+/** What the model of a snapshot writes for a word, letter by letter, and where it looks. */
+function write({ snapshots, losses }: Run, step: number, word: string): Frame {
+  for (const [i, values] of snapshots.get(step)!.entries()) parameters[i].set(values);
+  const read = Int32Array.from(word, (letter) => LETTERS.indexOf(letter));
+  const { memory, state: first } = model.read(tensor(read, [1, WORD.length]));
+  const [weights, states]: number[][][] = [[], []];
+  let [wrote, previous, state] = ["", LETTERS.length, first];
+  for (let n = 0; n < WORD.length; n++) {
+    states.push([...state.toFloat64()]);
+    const written = model.write([previous], state, memory, { returnWeights: true });
+    const logits = written.logits.toFloat64();
+    previous = logits.indexOf(Math.max(...logits));
+    wrote += LETTERS[previous] ?? "?";
+    state = written.state;
+    weights.push([...written.weights!.toFloat64()]);
+  }
+  return { step, loss: losses[Math.max(0, step - 1)] ?? Number.NaN, wrote, weights, states };
+}
 
 /** The numbers of a state; `report` receives intermediate numbers while the model trains. */
 export async function compute(
-  { steps, at, row, word: typed, seed, reach }: Before,
+  request: Before,
   report?: (numbers: BeforeNumbers, progress: number) => void,
 ): Promise<BeforeNumbers> {
+  const { steps, at, row, word: typed, seed, reach, device } = request;
   const word = isWord(typed) ? typed : WORD;
-  const now = trained.get(seed) ?? new TrainedModel(seed);
-  trained.set(seed, now);
   // What differentiates is loaded when it is shown.
   const reaches = reach > 0 ? (await import("./reach.ts")).reachOf(seed) : undefined;
-  const numbers = (): BeforeNumbers => {
-    const frames = [...now.snapshots.keys()]
+  const show = (run: Run, text: string): BeforeNumbers => {
+    const frames = [...run.snapshots.keys()]
       .filter((step) => step <= steps)
       .map((step) => {
         const key = `${step} ${word}`;
-        let frame = now.frames.get(key);
-        if (frame === undefined) now.frames.set(key, (frame = now.write(step, word)));
+        let frame = run.frames.get(key);
+        if (frame === undefined) run.frames.set(key, (frame = write(run, step, word)));
         return frame;
       });
     const weights = frames.findLast(({ step }) => step <= at)!.weights[row];
     const largest = Math.max(...weights);
     const scores = weights.map((weight) => roundScore(Math.log(Math.max(weight, 1e-30) / largest)) + 0);
+    const earlier = steps > 0 ? [...runs.values()].filter((one) => one.seed !== seed) : [];
     return {
       word,
       frames,
-      losses: now.losses.slice(0, steps),
-      earlier: [...trained.values()].filter((one) => one !== now && steps > 0).map(({ losses }) => losses),
-      parameters: now.parameters,
+      losses: run.losses.slice(0, steps),
+      earlier: earlier.map(({ losses }) => losses),
+      parameters: parameters.reduce((sum, { length }) => sum + length, 0),
       scores,
       listed: softmaxOf(scores),
       reach: reaches,
+      device: text,
     };
   };
-  while (now.losses.length < steps) {
-    await now.train();
-    if (report !== undefined && now.losses.length % SNAPSHOT_EVERY === 0) {
-      report(numbers(), now.losses.length / steps);
-      // Lets the worker receive a newer request.
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
-  }
-  return numbers();
+  if (steps === 0 && device === "cpu") return show(runOf("cpu", seed), "CPU: chosen");
+  const forget = (name: string) => runs.delete(name + seed);
+  return (await import("./train.ts")).train(request, { newModel, runOf, forget, show }, report);
 }

@@ -4,3 +4,6 @@
 export const WORD = "chageb";
 
 export const isWord = (word: string): boolean => /^[a-h]{6}$/.test(word);
+
+/** The alphabet. */
+export const LETTERS = "abcdefgh";

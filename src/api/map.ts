@@ -5,7 +5,7 @@
 import type { MapCells } from "../backend/contract.ts";
 import { mapByRows } from "../backend/map.ts";
 import { type AttentionOptions, checkAttentionOptions, type Problem, resolve } from "../backend/problem.ts";
-import { registeredBackend } from "../backend/register.ts";
+import { registeredBackend } from "../backend/registered.ts";
 import { checkLse } from "../backend/results.ts";
 import { selectionOf } from "../backend/selection.ts";
 import { checkCount, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";

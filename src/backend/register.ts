@@ -1,10 +1,9 @@
-/** The backends of devices other than the CPU, by the name of the device; dispatch/rule.ts looks them up. */
+/** Registers the backend of a device. Apart from registered.ts, so that a page without such a device does not load it. */
 import type { Device } from "../core/device/device.ts";
 import { registerDevice } from "../core/device/tensor.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { Backend } from "./contract.ts";
-
-const backends = new Map<string, Backend>();
+import { backends } from "./registered.ts";
 
 /**
  * Registers a backend and its device: `tensor.to(device.name)` moves tensors to the device, and their operations run on the
@@ -28,6 +27,3 @@ export function registerBackend(backend: Backend, device: Device): void {
   registerDevice(device);
   backends.set(device.name, backend);
 }
-
-/** The backend of a device; undefined where none is registered. */
-export const registeredBackend = (device: string): Backend | undefined => backends.get(device);

@@ -21,8 +21,19 @@ export type { EncoderConfig } from "./encoder/config.ts";
 export { Encoder, type EncoderOptions, type EncoderStart } from "./encoder/encoder.ts";
 export type { EncoderDecoderConfig } from "./encoder-decoder/config.ts";
 export { EncoderDecoder } from "./encoder-decoder/encoder-decoder.ts";
-export { generateTarget, type TargetOptions } from "./encoder-decoder/target.ts";
-export { type TranslateOptions, type Translation, translate } from "./encoder-decoder/translate.ts";
+export {
+  generateTarget,
+  generateTargetAsync,
+  type TargetAsyncOptions,
+  type TargetOptions,
+} from "./encoder-decoder/target.ts";
+export {
+  type TranslateAsyncOptions,
+  type TranslateOptions,
+  type Translation,
+  translate,
+  translateAsync,
+} from "./encoder-decoder/translate.ts";
 export { Bert, type BertOptions } from "./families/encoders/bert.ts";
 export { Distilbert } from "./families/encoders/distilbert.ts";
 export { Electra } from "./families/encoders/electra.ts";
@@ -91,7 +102,13 @@ export {
   type PoolingMode,
   readPooling,
 } from "./inference/embed.ts";
-export { type Candidate, fillMask, type MaskFill } from "./inference/fill.ts";
+export {
+  type Candidate,
+  type FillOptions,
+  fillMask,
+  fillMaskAsync,
+  type MaskFill,
+} from "./inference/fill.ts";
 export {
   type CachedDecoder,
   type Generated,

@@ -28,10 +28,14 @@ import {
   embedTexts,
   embedTextsAsync,
   fillMask,
+  fillMaskAsync,
   generateTarget,
+  generateTargetAsync,
   locateShipped,
   modelFromFiles,
   readModel,
+  translate,
+  translateAsync,
 } from "heed/models";
 import * as nn from "heed/nn";
 import type { Batch, TrainOptions } from "heed/train";
@@ -271,30 +275,47 @@ it("a model and its optimizer move to it and continue training with exactly the 
   expect(model.head.weight.data.length).toBe(56);
 });
 
-it("fillMask and generateTarget with beams say that they need the CPU; embedTextsAsync computes on the device", async () => {
+it("embedTextsAsync, fillMaskAsync, translateAsync and generateTargetAsync compute on the device what the others compute here", async () => {
   use("reference", 1);
   const encoder = await readModel(locateShipped("encoder"));
   const vectors = embedTexts(encoder, ["the river bank"]);
+  const fills = fillMask(encoder, "the [MASK] of the [MASK]", { top: 3 });
   await encoder.model.to("opaque");
   expect((await embedTextsAsync(encoder, ["the river bank"])).data).toEqual(vectors.data);
-  const asynchronous = 'the model is on the device "opaque", whose numbers are read asynchronously; ';
-  expect(() => embedTexts(encoder, ["a"])).toThrow(
-    `embedTexts: ${asynchronous}call embedTextsAsync, or move`,
-  );
-  expect(() => fillMask(encoder, "the [MASK]")).toThrow(
-    `fillMask: ${asynchronous}move the model: await model.to("cpu")`,
-  );
-  const folder = join(import.meta.dirname, "../golden/encoder-decoders/t5");
-  const network = new Map(
-    ["config.json", "model.safetensors"].map((name) => [name, readFileSync(join(folder, name))] as const),
-  );
-  const tokenizer = new Map([...network, ["tokenizer.json", carrierTokenizer()] as const]);
-  const { model } = await modelFromFiles(tokenizer);
-  await model.to("opaque");
-  for (const beams of [1, 3])
-    expect(() => generateTarget(model as EncoderDecoder, [3, 4], { beams })).toThrow(
-      `generateTarget: ${asynchronous}move the model: await model.to("cpu")`,
-    );
+  expect(await fillMaskAsync(encoder, "the [MASK] of the [MASK]", { top: 3 })).toEqual(fills);
+  const reason = (name: string) =>
+    `${name}: the model is on the device "opaque", whose numbers are read asynchronously; call ${name}Async, or move the model: await model.to("cpu")`;
+  expect(() => embedTexts(encoder, ["a"])).toThrow(reason("embedTexts"));
+  expect(() => fillMask(encoder, "the [MASK]")).toThrow(reason("fillMask"));
+  const folder = join(import.meta.dirname, "../golden/encoder-decoders/bart");
+  const files = new Map<string, Uint8Array>([
+    ["config.json", readFileSync(join(folder, "config.json"))],
+    ["model.safetensors", readFileSync(join(folder, "model.safetensors"))],
+    ["tokenizer.json", carrierTokenizer()],
+  ]);
+  const [cpu, moved] = [await modelFromFiles(files), await modelFromFiles(files)];
+  await moved.model.to("opaque");
+  for (const options of [
+    {},
+    { beams: 3 },
+    { beams: 4, noRepeat: 2, lengthPenalty: 2 },
+    { temperature: 1, seed: 4 },
+  ]) {
+    const { model } = moved as unknown as { model: EncoderDecoder };
+    const all = { ...options, maxTokens: 7 };
+    const want = translate(cpu, "a b c", all);
+    const shares: number[] = [];
+    expect(
+      await translateAsync(moved, "a b c", { ...all, onProgress: (share) => shares.push(share) }),
+    ).toEqual(want);
+    expect(shares.at(-1)).toBeGreaterThan(0);
+    expect(await generateTargetAsync(model, want.sourceIds, all)).toEqual(want.ids);
+    expect(() => translate(moved, "a b c", all)).toThrow(reason("translate"));
+    expect(() => generateTarget(model, want.sourceIds, all)).toThrow(reason("generateTarget"));
+  }
+  const stop = new AbortController();
+  stop.abort(new Error("enough"));
+  await expect(translateAsync(moved, "a b c", { signal: stop.signal })).rejects.toThrow("enough");
 });
 
 it("a state of the device loads there; a state of another device changes nothing", async () => {

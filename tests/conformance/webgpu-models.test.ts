@@ -11,10 +11,16 @@ import {
   type DecoderOptions,
   embedTexts,
   embedTextsAsync,
+  fillMask,
+  fillMaskAsync,
   generate,
   generateText,
   layerWeights,
+  locateShipped,
   modelFromFiles,
+  readModel,
+  translate,
+  translateAsync,
   writeModel,
 } from "heed/models";
 import { webgpu } from "heed/webgpu";
@@ -29,8 +35,8 @@ afterAll(() => started?.destroy());
 
 const open = async (family: string) => (await openText(family)).model;
 
-async function openText(family: string) {
-  const root = join(import.meta.dirname, "../golden/models", family);
+async function openText(family: string, folder = "models") {
+  const root = join(import.meta.dirname, "../golden", folder, family);
   const file = (name: string) => readFileSync(join(root, name));
   return modelFromFiles(
     new Map<string, Uint8Array>([
@@ -111,6 +117,52 @@ describe.skipIf(!started)(`models on a GPU${started ? "" : `: ${reason}`}`, () =
     expect(weightsOf(text).device).toBe("webgpu");
     const read = await weightsOf(text).to("cpu");
     expect(worst(read.toFloat64(), weightsOf(cpu).toFloat64())).toBeLessThan(1e-4);
+  });
+
+  it("fillMaskAsync has the tokens of the CPU, and releases what it computes", async () => {
+    const [cpu, text] = [
+      await readModel(locateShipped("encoder")),
+      await readModel(locateShipped("encoder")),
+    ];
+    await text.model.to("webgpu");
+    const sentence = "the president of the united [MASK] and the [MASK]";
+    const round = async () => {
+      const fills = await fillMaskAsync(text, sentence);
+      return { fills, memory: started!.memory() };
+    };
+    const [first, second] = [await round(), await round()];
+    fillMask(cpu, sentence).forEach(({ position, candidates }, n) => {
+      expect(first.fills[n].position).toBe(position);
+      expect(first.fills[n].candidates.map(({ token }) => token)).toEqual(
+        candidates.map(({ token }) => token),
+      );
+      candidates.forEach(({ probability }, i) =>
+        expect(first.fills[n].candidates[i].probability).toBeCloseTo(probability, 4),
+      );
+    });
+    expect(second).toEqual(first);
+    expect(() => fillMask(text, sentence)).toThrow("call fillMaskAsync, or move the model");
+  });
+
+  it("translateAsync writes the texts of the CPU, greedily and with beams, and releases its caches", {
+    timeout: 240_000,
+  }, async () => {
+    const [cpu, text] = [
+      await openText("bart", "encoder-decoders"),
+      await openText("bart", "encoder-decoders"),
+    ];
+    await text.model.to("webgpu");
+    const sentence = "a b c";
+    for (const options of [{}, { beams: 3 }, { beams: 4, lengthPenalty: 2, noRepeat: 2 }]) {
+      const all = { ...options, maxTokens: 6 };
+      const round = async () => {
+        const { ids } = await translateAsync(text, sentence, all);
+        return { ids, memory: started!.memory() };
+      };
+      const [first, second] = [await round(), await round()];
+      expect(first.ids).toEqual(translate(cpu, sentence, all).ids);
+      expect(second).toEqual(first);
+    }
   });
 
   it.each(FAMILIES)("%s has the hidden states and logits of the CPU", async (family) => {

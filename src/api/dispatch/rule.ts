@@ -4,7 +4,7 @@
  * files in this folder imports the kernels of one kind of operation, so that a program loads only those that it calls.
  */
 import type { Backend, BackendPart, Operation } from "../../backend/contract.ts";
-import { registeredBackend } from "../../backend/register.ts";
+import { registeredBackend } from "../../backend/registered.ts";
 import { storageOf } from "../../backend/rowwise.ts";
 import { settings } from "../../backend/settings.ts";
 import { isDeviceData } from "../../core/device/device.ts";

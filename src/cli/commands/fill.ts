@@ -1,12 +1,12 @@
 /** `heed fill MODEL TEXT`: the most likely tokens for each mask of a text. */
-import { fillMask } from "../../models/index.ts";
+import { fillMaskAsync } from "../../models/index.ts";
 import { decimalPercent } from "../../store/text/number.ts";
 import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT } from "../support/line/command.ts";
 import { integer } from "../support/line/values.ts";
 import { columnsOf, printJson, styler } from "../support/output/terminal.ts";
-import { ENGINE_HELP } from "../support/run/engine.ts";
+import { DEVICE_HELP } from "../support/run/device.ts";
 
 export const command: Command = {
   name: "fill",
@@ -15,7 +15,7 @@ export const command: Command = {
   help: {
     top: "N  tokens shown for each mask (default 5)",
     json: "print the tokens and their probabilities as JSON",
-    ...ENGINE_HELP,
+    ...DEVICE_HELP,
   },
   notes: `${MODEL_HELP}
 The text may be - for standard input.
@@ -32,7 +32,7 @@ A mask may be written [MASK] or <mask>, for every model. Of several masks, each 
     const text = await expandText(textArgument, io);
     const top = values.top === undefined ? 5 : integer("top", values.top, 1);
     const model = await pickTextModel(name, io);
-    const fills = fillMask(model, text, { top });
+    const fills = await fillMaskAsync(model, text, { top });
     warnOfCuts(model, model.tokenize(text), io);
     if (values.json) return printJson(io, { model: model.name, text, masks: fills });
     const { bold } = styler(io);

@@ -51,8 +51,8 @@ export class KeyValueCache {
   readonly capacity: number;
   /** Number of cached tokens, which is the position of the next one. */
   length = 0;
-  /** Keys and values [heads, S, d] of an encoder's states, by layer; computed once. */
-  readonly #crossed = new Map<number, readonly FloatTensor[]>();
+  /** Keys and values [heads, S, d] of an encoder's states, by layer; computed once, and shared by `users` caches. */
+  readonly #crossed = new Map<number, { readonly pair: readonly FloatTensor[]; users: number }>();
   readonly #size: ConstructorParameters<typeof KeyValueCache>[0];
   readonly #ids: number[] = [];
   readonly #keys: Tensor[];
@@ -117,7 +117,7 @@ export class KeyValueCache {
   /** The keys and values of an encoder's states in a layer: those of the first call, which `project` computes. */
   crossed(layer: number, project: () => readonly FloatTensor[]): readonly FloatTensor[] {
     const cached = this.#crossed.get(layer);
-    if (cached) return cached;
+    if (cached) return cached.pair;
     const projected = checkKind("KeyValueCache.crossed", "project", "a function", project)();
     checkKind("KeyValueCache.crossed", "the result of project", "a list", projected);
     checkTensors("crossed", layer, ...projected);
@@ -127,7 +127,7 @@ export class KeyValueCache {
       keepTensor(copy);
       return copy as FloatTensor;
     });
-    this.#crossed.set(layer, copies);
+    this.#crossed.set(layer, { pair: copies, users: 1 });
     return copies;
   }
 
@@ -136,7 +136,10 @@ export class KeyValueCache {
     const cache = new KeyValueCache(this.#size);
     cache.length = this.length;
     cache.#ids.push(...this.#ids);
-    for (const [layer, pair] of this.#crossed) cache.#crossed.set(layer, pair);
+    for (const [layer, shared] of this.#crossed) {
+      shared.users++;
+      cache.#crossed.set(layer, shared);
+    }
     for (const [to, from] of [
       [cache.#keys, this.#keys],
       [cache.#values, this.#values],
@@ -164,9 +167,12 @@ export class KeyValueCache {
     return this.#ids.splice(0);
   }
 
-  /** Releases the keys and values, which on a device take its memory. Those of an encoder's states are shared with copies, and stay. */
+  /** Releases the keys and values, which on a device take its memory; those of an encoder's states with the last cache that shares them. */
   dispose(): void {
     for (const tensor of [...this.#keys, ...this.#values]) tensor.dispose();
+    for (const shared of this.#crossed.values())
+      if (--shared.users === 0) for (const tensor of shared.pair) tensor.dispose();
+    this.#crossed.clear();
   }
 
   #put(cache: Tensor, rows: Tensor): FloatTensor {

@@ -5,6 +5,13 @@
 import { tidy } from "../../api/tidy.ts";
 import { checkCount, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
+import {
+  checkSlices,
+  type ReadingSlices,
+  runSlices,
+  SLICE_OPTIONS,
+  type SliceOptions,
+} from "../../core/slices.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
 import type { KeyValueCache } from "../decoder/cache.ts";
@@ -13,7 +20,7 @@ import {
   chooser,
   finiteLogits,
   type GenerateOptions,
-  numbersOf,
+  runNow,
   stopIds,
 } from "../inference/sampling.ts";
 import { beamSearch } from "./beam.ts";
@@ -59,16 +66,40 @@ export function generateTarget(
   options: TargetOptions = {},
 ): number[] {
   checkCount("generateTarget", arguments, 3);
-  return writeTarget("generateTarget", model, source, options);
+  return runNow("generateTarget", targetSlices("generateTarget", model, source, options));
 }
 
-/** The same for the function or the command of this name, with which errors begin. */
-export function writeTarget(
+/** Options of `generateTargetAsync`. */
+export interface TargetAsyncOptions extends TargetOptions, SliceOptions {}
+
+/**
+ * `generateTarget` of a model on any device (`model.to`), one token at a time: between two of them the event loop runs.
+ *
+ * @param options as in `generateTarget`; `signal` to end the call, `onProgress` for the share of `maxTokens` that is written
+ * @throws rejects as `generateTarget` throws, and with the signal's reason when it is aborted
+ * @example
+ * await generateTargetAsync(model, tokenizer.encode("Good morning.").ids, { beams: 4 });
+ */
+export async function generateTargetAsync(
+  model: EncoderDecoder,
+  source: ArrayLike<number>,
+  options: TargetAsyncOptions = {},
+): Promise<number[]> {
+  const what = "generateTargetAsync";
+  checkCount(what, arguments, 3);
+  checkOptionNames(what, options, [...TARGET_OPTIONS, ...SLICE_OPTIONS]);
+  const { signal, onProgress, ...rest } = options;
+  checkSlices(what, { signal, onProgress });
+  return await runSlices(() => targetSlices(what, model, source, rest), { signal, onProgress });
+}
+
+/** The same, a token at a time, for the function or the command of this name, with which errors begin. */
+export function* targetSlices(
   what: string,
   model: EncoderDecoder,
   source: ArrayLike<number>,
   options: TargetOptions,
-): number[] {
+): ReadingSlices<number[]> {
   if ((model as Partial<EncoderDecoder> | undefined)?.architecture !== "encoder-decoder")
     refuseValue(what, "model", "an encoder–decoder", model);
   checkOptionNames(what, options, TARGET_OPTIONS);
@@ -82,35 +113,43 @@ export function writeTarget(
   const memory = model.encode(ids);
   const processed = processor(model, { ...options, maxTokens }, ends);
   const { decoder_start_token_id: first } = model.config;
-  const logitsAfter = (text: readonly number[], cache: KeyValueCache) =>
-    tidy(() => {
+  function* logitsAfter(text: readonly number[], cache: KeyValueCache): ReadingSlices<Float64Array> {
+    const logits = tidy(() => {
       const next = [first, ...text].slice(cache.length);
       const hidden = model.hidden(Int32Array.from(next), { memory, cache });
-      return finiteLogits(what, numbersOf(what, model.logits(slice(hidden, 0, -1) as FloatTensor)));
+      return model.logits(slice(hidden, 0, -1) as FloatTensor);
     });
+    const numbers = finiteLogits(what, yield logits);
+    logits.dispose();
+    return numbers;
+  }
   const start = model.cache(maxTokens);
-  if (beams > 1) {
-    const step = (text: readonly number[], cache: KeyValueCache) =>
-      processed(logShares(logitsAfter(text, cache)), text);
-    return beamSearch({
-      beams,
-      lengthPenalty,
-      earlyStopping,
-      maxTokens,
-      ends,
-      start,
-      step,
-      copy: (it) => it.copy(),
-    });
+  try {
+    if (beams > 1) {
+      const search = { beams, lengthPenalty, earlyStopping, maxTokens, ends, start };
+      return yield* beamSearch({
+        ...search,
+        *step(text, cache) {
+          return processed(logShares(yield* logitsAfter(text, cache)), text);
+        },
+        copy: (it) => it.copy(),
+        release: (it) => it.dispose(),
+      });
+    }
+    const choose = chooser(options);
+    const text: number[] = [];
+    while (text.length < maxTokens) {
+      const id = choose(processed(yield* logitsAfter(text, start), text), text.length);
+      if (ends.has(id)) break;
+      text.push(id);
+      yield text.length / maxTokens;
+    }
+    return text;
+  } finally {
+    // A beam search releases its caches.
+    if (beams === 1) start.dispose();
+    memory.dispose();
   }
-  const choose = chooser(options);
-  const text: number[] = [];
-  while (text.length < maxTokens) {
-    const id = choose(processed(logitsAfter(text, start), text), text.length);
-    if (ends.has(id)) break;
-    text.push(id);
-  }
-  return text;
 }
 
 function checkSearch(what: string, options: TargetOptions, vocabulary: number): void {

@@ -8,6 +8,7 @@ import { locateShipped } from "../files/locate.ts";
 import { ablate } from "../inference/ablate.ts";
 import { embedTexts } from "../inference/embed.ts";
 import { headScores } from "../inference/heads.ts";
+import { runNow } from "../inference/sampling.ts";
 import { beamSearch } from "./beam.ts";
 import type { EncoderDecoder } from "./encoder-decoder.ts";
 import { generateTarget, type TargetOptions } from "./target.ts";
@@ -59,17 +60,25 @@ test("the score of a beam search is at least that of the greedy text", () => {
 test("a beam goes on while its score by length may still beat the worst that is finished", () => {
   // Ids 0 (end), 1 and 2: the text [1, 1] ends with −1.5 / 3, [1] with −1.4 / 2, [] with −1.
   const rows: Record<string, number[]> = { "": [-1, -0.5, -3], "1": [-0.9, -1, -9], "1,1": [0, -9, -9] };
-  const ids = beamSearch({
+  const released: number[] = [];
+  let copies = 0;
+  const slices = beamSearch({
     beams: 2,
     lengthPenalty: 1,
     earlyStopping: false,
     maxTokens: 6,
     ends: new Set([0]),
-    start: null,
-    step: (ids) => Float64Array.from(rows[ids.join()] ?? [-20, -20, -20]),
-    copy: (state) => state,
+    start: 0,
+    // biome-ignore lint/correctness/useYield: the numbers are here.
+    *step(ids) {
+      return Float64Array.from(rows[ids.join()] ?? [-20, -20, -20]);
+    },
+    copy: () => ++copies,
+    release: (state) => released.push(state),
   });
-  expect(ids).toEqual([1, 1]);
+  expect(runNow("beamSearch", slices)).toEqual([1, 1]);
+  // Each state once.
+  expect(released.sort()).toEqual(Array.from({ length: copies + 1 }, (_, n) => n));
 });
 
 test.each([

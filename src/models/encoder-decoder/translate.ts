@@ -4,9 +4,17 @@
  */
 import { checkArgument, checkCount, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
+import {
+  checkSlices,
+  type ReadingSlices,
+  runSlices,
+  SLICE_OPTIONS,
+  type SliceOptions,
+} from "../../core/slices.ts";
+import { runNow } from "../inference/sampling.ts";
 import { checkTextModel, type TextModel, writtenText } from "../text-model.ts";
 import type { EncoderDecoder } from "./encoder-decoder.ts";
-import { TARGET_OPTIONS, type TargetOptions, writeTarget } from "./target.ts";
+import { TARGET_OPTIONS, type TargetOptions, targetSlices } from "./target.ts";
 
 /** Options of `translate`. */
 export interface TranslateOptions extends Omit<TargetOptions, "firstId"> {
@@ -36,20 +44,56 @@ export interface Translation {
  */
 export function translate(model: TextModel, text: string, options: TranslateOptions = {}): Translation {
   checkCount("translate", arguments, 3);
-  return writeText("translate", model, text, options);
+  return runNow("translate", textSlices("translate", model, text, options));
+}
+
+/** Options of `translateAsync`. */
+export interface TranslateAsyncOptions extends TranslateOptions, SliceOptions {}
+
+/**
+ * `translate` of a model on any device (`model.to`), one token at a time: between two of them the event loop runs.
+ *
+ * @param options as in `translate`; `signal` to end the call, `onProgress` for the share of `maxTokens` that is written
+ * @throws rejects as `translate` throws, and with the signal's reason when it is aborted
+ * @example
+ * const model = await readModel("./opus-mt-en-de");
+ * (await translateAsync(model, "The cat sat on the mat.", { beams: 4 })).text; // "Die Katze saß auf der Matte."
+ */
+export async function translateAsync(
+  model: TextModel,
+  text: string,
+  options: TranslateAsyncOptions = {},
+): Promise<Translation> {
+  checkCount("translateAsync", arguments, 3);
+  return await writeText("translateAsync", model, text, options);
 }
 
 /** The same for the function or the command of this name, with which errors begin. */
-export function writeText(
+export async function writeText(
+  what: string,
+  model: TextModel,
+  text: string,
+  options: TranslateAsyncOptions,
+): Promise<Translation> {
+  checkOptionNames(what, options, [...TEXT_OPTIONS, ...SLICE_OPTIONS]);
+  const { signal, onProgress, ...rest } = options;
+  checkSlices(what, { signal, onProgress });
+  return await runSlices(() => textSlices(what, model, text, rest), { signal, onProgress });
+}
+
+/** Names of `TranslateOptions`. */
+const TEXT_OPTIONS = [...TARGET_OPTIONS.filter((name) => name !== "firstId"), "from", "to"];
+
+function* textSlices(
   what: string,
   model: TextModel,
   text: string,
   options: TranslateOptions,
-): Translation {
+): ReadingSlices<Translation> {
   checkTextModel(what, model, { pairs: true });
   checkArgument(typeof text === "string", what, "a text", text);
   const network = encoderDecoderOf(what, model);
-  checkOptionNames(what, options, [...TARGET_OPTIONS.filter((name) => name !== "firstId"), "from", "to"]);
+  checkOptionNames(what, options, TEXT_OPTIONS);
   const { from, to, ...rest } = options;
   const sourceIds = sourceOf(what, model, text, from);
   const { positions } = network.encoder.sizes;
@@ -62,7 +106,8 @@ export function writeText(
       { tokens: sourceIds.length },
     );
   const firstId = to === undefined ? undefined : languageId(what, model, to);
-  const ids = writeTarget(what, network, sourceIds, { ...rest, ...(firstId !== undefined && { firstId }) });
+  const target = { ...rest, ...(firstId !== undefined && { firstId }) };
+  const ids = yield* targetSlices(what, network, sourceIds, target);
   return { text: writtenText(model.tokenizer, ids), ids, sourceIds };
 }
 

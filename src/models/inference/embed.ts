@@ -34,7 +34,7 @@ import { checkTextModel, type TextModel } from "../text-model.ts";
 import { hiddenSlices } from "../transformer/attend.ts";
 import type { TransformerConfig } from "../transformer/config.ts";
 import type { Transformer } from "../transformer/transformer.ts";
-import { numbersOf } from "./sampling.ts";
+import { runNow } from "./sampling.ts";
 
 /** How the states of N tokens become one vector. The vectors of several modes are concatenated. */
 export type PoolingMode =
@@ -191,12 +191,7 @@ export function embedTexts(
   pooling: Pooling = defaultPooling(model),
 ): Tensor<"float32"> {
   checkCount("embedTexts", arguments, 3);
-  const slices = embedSlices("embedTexts", model, texts, pooling);
-  for (let numbers: Float64Array = new Float64Array(0); ; ) {
-    const { done, value } = slices.next(numbers);
-    if (done) return value;
-    if (typeof value !== "number") numbers = numbersOf("embedTexts", value, "call embedTextsAsync");
-  }
+  return runNow("embedTexts", embedSlices("embedTexts", model, texts, pooling));
 }
 
 /** Options of `embedTextsAsync`. */

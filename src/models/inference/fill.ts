@@ -6,11 +6,12 @@
 import { tidy } from "../../api/tidy.ts";
 import { checkCount, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
+import { checkSlices, type ReadingSlices, runSlices } from "../../core/slices.ts";
 import { embedding, type FloatTensor, type Ids, reshape } from "../../nn/index.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import { tokenShares } from "./generate.ts";
 import { checkHead, maskToken, missingMask, mostLikely, spellMasks } from "./prediction.ts";
-import { finiteLogits, numbersOf } from "./sampling.ts";
+import { finiteLogits, runNow } from "./sampling.ts";
 
 /** A token for a mask. */
 export interface Candidate {
@@ -39,42 +40,72 @@ export interface MaskFill {
  * const encoder = await readModel(locateShipped("encoder"));
  * fillMask(encoder, "the president of the united [MASK].")[0].candidates[0].token; // → "states"
  */
-export function fillMask(
+export function fillMask(model: TextModel, text: string, options: FillOptions = {}): MaskFill[] {
+  checkCount("fillMask", arguments, 3);
+  return runNow("fillMask", fillSlices("fillMask", model, text, options));
+}
+
+/** Options of `fillMask`. */
+export interface FillOptions {
+  /** Number of candidates for each mask; default 5. */
+  readonly top?: number;
+}
+
+/**
+ * `fillMask` of a model on any device (`model.to`).
+ *
+ * @throws rejects as `fillMask` throws
+ * @example
+ * (await fillMaskAsync(encoder, "the president of the united [MASK]."))[0].candidates[0].token; // → "states"
+ */
+export async function fillMaskAsync(
   model: TextModel,
   text: string,
-  options: { /** Number of candidates for each mask; default 5. */ readonly top?: number } = {},
-): MaskFill[] {
-  checkCount("fillMask", arguments, 3);
-  checkOptionNames("fillMask", options, ["top"]);
+  options: FillOptions = {},
+): Promise<MaskFill[]> {
+  checkCount("fillMaskAsync", arguments, 3);
+  checkSlices("fillMaskAsync", {});
+  return await runSlices(() => fillSlices("fillMaskAsync", model, text, options), {});
+}
+
+function* fillSlices(
+  what: string,
+  model: TextModel,
+  text: string,
+  options: FillOptions,
+): ReadingSlices<MaskFill[]> {
+  checkOptionNames(what, options, ["top"]);
   const { top = 5 } = options;
-  if (!(Number.isInteger(top) && top > 0)) refuseValue("fillMask", "top", "an integer ≥ 1", top);
-  if (typeof text !== "string") refuseValue("fillMask", "text", "a string", text);
-  checkTextModel("fillMask", model);
+  if (!(Number.isInteger(top) && top > 0)) refuseValue(what, "top", "an integer ≥ 1", top);
+  if (typeof text !== "string") refuseValue(what, "text", "a string", text);
+  checkTextModel(what, model);
   const { tokenizer } = model;
   const maskText = maskToken(tokenizer);
   if (model.architecture !== "encoder" || maskText === undefined)
     throw new UnsupportedError(
       "mask",
-      `fillMask: ${model.name} was not trained to fill in masks${model.architecture === "decoder" ? ": it is a decoder, which continues a text (generateText, heed generate)" : "; its tokenizer has neither [MASK] nor <mask>"}`,
+      `${what}: ${model.name} was not trained to fill in masks${model.architecture === "decoder" ? ": it is a decoder, which continues a text (generateText, heed generate)" : "; its tokenizer has neither [MASK] nor <mask>"}`,
     );
-  checkHead("fillMask", model, "predicts no tokens");
+  checkHead(what, model, "predicts no tokens");
   const read = model.tokenize(spellMasks(tokenizer, text));
   const mask = tokenizer.id(maskText);
   const positions = [...read.ids.keys()].filter((i) => read.ids[i] === mask);
   if (positions.length === 0)
     throw missingMask(
-      "fillMask",
+      what,
       model,
       read,
       text,
       `the text has no mask; write ${maskText} where a token is to be filled in`,
     );
   const { model: network } = model as unknown as { model: MaskedModel };
-  const rows = tidy(() => {
+  const logits = tidy(() => {
     const states = network.hidden(read.ids, { typeIds: read.typeIds });
     const flat = reshape(states, [read.ids.length, -1]);
-    return finiteLogits("fillMask", numbersOf("fillMask", network.logits(embedding(positions, flat)))); // [masks, V]
+    return network.logits(embedding(positions, flat)); // [masks, V]
   });
+  const rows = finiteLogits(what, yield logits);
+  logits.dispose();
   const V = rows.length / positions.length;
   return positions.map((position, n) => ({
     position,

@@ -12,6 +12,7 @@ import {
   UnsupportedError,
 } from "../../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
+import type { ReadingSlices } from "../../core/slices.ts";
 import type { Tensor } from "../../core/tensor.ts";
 
 /** Options of `generate`. */
@@ -128,14 +129,27 @@ export function chooser(options: GenerateOptions): (logits: Float64Array, n: num
 }
 
 /** The numbers of a model's states or logits, where they are on the CPU; `instead` is what works on any device. */
-export function numbersOf(what: string, numbers: Tensor, instead?: string): Float64Array {
+export function numbersOf(what: string, numbers: Tensor, instead: string): Float64Array {
   const { device } = numbers;
   if (device === "cpu") return numbers.toFloat64();
   throw new UnsupportedError(
     "device",
-    `${what}: the model is on the device "${device}", whose numbers are read asynchronously; ${instead ? `${instead}, or ` : ""}move the model: await model.to("cpu")`,
+    `${what}: the model is on the device "${device}", whose numbers are read asynchronously; ${instead}, or move the model: await model.to("cpu")`,
     { device },
   );
+}
+
+/** What slices return, where the model is on the CPU; on another device `NAMEAsync` computes the same. */
+export function runNow<T>(what: string, slices: ReadingSlices<T>): T {
+  try {
+    for (let numbers: Float64Array = new Float64Array(0); ; ) {
+      const { done, value } = slices.next(numbers);
+      if (done) return value;
+      if (typeof value !== "number") numbers = numbersOf(what, value, `call ${what}Async`);
+    }
+  } finally {
+    slices.return(undefined as never);
+  }
 }
 
 /**

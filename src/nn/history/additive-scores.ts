@@ -3,15 +3,18 @@
  *
  *   s(i, j) = w · tanh(pᵢ + rⱼ)       p = Wq·q, r = Wk·k, both of A numbers
  *
- * A dot product replaces it today. It costs one tanh per pair and hidden unit. The backward pass recomputes them, so memory
- * holds the N×M scores, not N×M×A values. The loops run on the CPU.
+ * A dot product replaces it today. It costs one tanh per pair and hidden unit. On the CPU the backward pass recomputes them, so memory
+ * holds the N×M scores, not N×M×A values. Another device computes them by operations of heed/nn, which keep N×M×A values.
  */
-import { checkOnCpu } from "../../core/device/device.ts";
 import { checkCount, formatTensor, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { sizeOf, type TensorLike } from "../../core/tensor.ts";
+import { tanh } from "../ops/activations.ts";
+import { add } from "../ops/arithmetic.ts";
 import type { FloatTensor, Numbers } from "../ops/operand.ts";
 import { checkShapeIs, numbers, numbersOf, operand, tensorFrom } from "../ops/operand.ts";
+import { linear } from "../ops/products.ts";
+import { reshape } from "../ops/shapes.ts";
 
 /**
  * w·tanh(p + r) for every pair: p [..., N, A], r [..., M, A], w [A], scores [..., N, M]. Leading axes are equal.
@@ -23,7 +26,6 @@ export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): Flo
   checkCount("additiveScores", arguments, 3);
   const what = "additiveScores";
   const query = operand(what, "p", p);
-  checkOnCpu(what, "p", query);
   const key = operand(what, "r", r, query);
   const weight = operand(what, "w", w, query);
   const [lead, [N, A]] = [query.shape.slice(0, -2), query.shape.slice(-2)];
@@ -36,6 +38,10 @@ export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): Flo
   const M = key.shape[key.shape.length - 2];
   checkShapeIs(what, "r", key, [...lead, M, A]);
   checkShapeIs(what, "w", weight, [A]);
+  if (query.device !== "cpu") {
+    const inner = add(reshape(query, [...lead, N, 1, A]), reshape(key, [...lead, 1, M, A]));
+    return reshape(linear(tanh(inner), reshape(weight, [1, A])), [...lead, N, M]);
+  }
   const [a, b, c] = [query, key, weight].map(numbersOf);
   const batch = sizeOf(lead);
   const out = numbers(query.dtype, batch * N * M);

@@ -4,8 +4,7 @@
  *   s(i, j) = w · tanh(Wq·qᵢ + Wk·kⱼ)      output = softmax(s)·V
  */
 import { addedScores } from "../../backend/problem.ts";
-import { checkOnCpu } from "../../core/device/device.ts";
-import { asTensor, type TensorLike } from "../../core/tensor.ts";
+import type { TensorLike } from "../../core/tensor.ts";
 import {
   checkLayerOptions,
   checkSizes,
@@ -16,7 +15,7 @@ import {
   parameter,
 } from "../initialize.ts";
 import { type Attended, attention } from "../ops/attend.ts";
-import { type FloatTensor, numbers, operand, tensorFrom } from "../ops/operand.ts";
+import { type FloatTensor, operand, zerosLike } from "../ops/operand.ts";
 import { linear } from "../ops/products.ts";
 import { additiveScores } from "./additive-scores.ts";
 import { type MaskedOptions, ScoredAttention } from "./scored.ts";
@@ -54,13 +53,11 @@ export class AdditiveAttention extends ScoredAttention {
     value: TensorLike,
     options: MaskedOptions,
   ): Attended {
-    checkOnCpu(what, "query", asTensor(`${what}: query`, query));
     const scores = additiveScores(linear(query, this.wq), linear(key, this.wk), this.w);
     // The scores are passed as the additive mask of heads of size 0, whose own scores are 0. Masks, empty rows, weights and
     // gradients are then those of every attention call.
     const [Nq, Nk] = scores.shape.slice(-2);
-    const none = (rows: number) =>
-      tensorFrom(numbers(scores.dtype, 0), [...scores.shape.slice(0, -2), rows, 0]);
+    const none = (rows: number) => zerosLike(scores, [...scores.shape.slice(0, -2), rows, 0]);
     const values = operand(what, "value", value, scores);
     return attention(none(Nq), none(Nk), values, {
       ...options,

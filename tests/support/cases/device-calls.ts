@@ -134,10 +134,8 @@ const NN: Partial<Record<keyof typeof nn, Row>> = {
 
 /** heed/nn/history, likewise. */
 const HISTORY: Partial<Record<keyof typeof history, Row>> = {
-  AdditiveAttention: layer(() => new history.AdditiveAttention(8, 8, 4, { seed: 1 }), (m, t) => m.forward(t, t)),
   LinearAttention: layer(() => new history.LinearAttention(8, 2, { seed: 1 }), (m, t) => m.forward(t)),
   PerformerAttention: layer(() => new history.PerformerAttention(8, 2, { seed: 1 }), (m, t) => m.forward(t)),
-  additiveScores: { cpu: (at) => history.additiveScores(at(x), at(y), at(normal(8, [4]))) },
   linearAttention: { cpu: (at) => history.linearAttention(at(q), at(k), at(v)) },
   performerAttention: { cpu: (at) => history.performerAttention(at(q), at(k), at(v)) },
   orthogonalFeatures: NEW,

@@ -6,7 +6,7 @@ import { expandText } from "../input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../line/command.ts";
 import { integer, number, optional } from "../line/values.ts";
 import { jsonText } from "../output/terminal.ts";
-import { ENGINE_HELP } from "./engine.ts";
+import { DEVICE_HELP } from "./device.ts";
 import { SAMPLING_HELP, samplingOptions } from "./sampling-options.ts";
 
 /** A command of this kind. */
@@ -34,7 +34,7 @@ export function translationCommand(
       to: "NAME  language to write, in the same spelling",
       prefix: "TEXT  put before the text: the task of a T5",
       json: "print the text and the token ids as a JSON object",
-      ...ENGINE_HELP,
+      ...DEVICE_HELP,
     },
     notes: `${MODEL_HELP}
 TEXT may be - for standard input.
@@ -64,7 +64,7 @@ heed show and heed view draw its attention: the source's, the written text's, an
         );
       const model = await pickTextModel(name, io);
       const prefix = (values.prefix as string | undefined) ?? it.prefix(model);
-      const { text: written, ids } = writeText(it.name, model, prefix + text, options);
+      const { text: written, ids } = await writeText(it.name, model, prefix + text, options);
       io.stdout.write(
         values.json
           ? jsonText({ model: model.name, source: prefix + text, text: written, ids })
