@@ -10,13 +10,13 @@ import { at, root } from "./setup.mjs";
 /** Folders and their largest number of lines. */
 export const BUDGET = new Map([
   ["src/api", 1_450],
-  ["src/backend", 2_850],
+  ["src/backend", 2_870],
   ["src/cli", 8_260],
   ["src/cluster", 4_240],
   ["src/core", 3_315],
   ["src/io", 5_030],
   ["src/masks", 1_950],
-  ["src/models", 20_080],
+  ["src/models", 20_250],
   ["src/nn", 6_000],
   ["src/reference", 1_860],
   ["src/rows", 620],

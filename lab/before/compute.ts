@@ -67,12 +67,10 @@ export interface Run {
 /** What training needs of this file; it is loaded before the first step. */
 export interface RunAccess {
   readonly newModel: (seed: number) => RecurrentEncoderDecoder;
-  /** The run of a device and a seed. */
-  readonly runOf: (device: string, seed: number) => Run;
-  /** Forgets it. */
-  readonly forget: (device: string, seed: number) => void;
+  /** A run without a step. */
+  readonly newRun: (seed: number) => Run;
   /** What the page shows of a run; `device` in words. */
-  readonly show: (run: Run, device: string) => BeforeNumbers;
+  readonly show: (run: Run, device: string, all: Iterable<Run>) => BeforeNumbers;
 }
 
 const newModel = (seed: number) =>
@@ -88,16 +86,12 @@ const newModel = (seed: number) =>
 const valuesOf = (model: RecurrentEncoderDecoder) =>
   Array.from(model.parameters().values(), ({ data }) => data as Float32Array);
 
-/** The runs of the seeds that the reader has thrown, by device and seed. */
-const runs = new Map<string, Run>();
-
-function runOf(device: string, seed: number): Run {
-  const key = device + seed;
-  const snapshots = () => new Map([[0, valuesOf(newModel(seed))]]);
-  const run = runs.get(key) ?? { seed, losses: [], snapshots: snapshots(), frames: new Map() };
-  runs.set(key, run);
-  return run;
-}
+const newRun = (seed: number): Run => ({
+  seed,
+  losses: [],
+  snapshots: new Map([[0, valuesOf(newModel(seed))]]),
+  frames: new Map(),
+});
 
 /** The model that writes: it has the parameters of a snapshot. */
 const model = newModel(1);
@@ -131,7 +125,7 @@ export async function compute(
   const word = isWord(typed) ? typed : WORD;
   // What differentiates is loaded when it is shown.
   const reaches = reach > 0 ? (await import("./reach.ts")).reachOf(seed) : undefined;
-  const show = (run: Run, text: string): BeforeNumbers => {
+  const show = (run: Run, text: string, all: Iterable<Run>): BeforeNumbers => {
     const frames = [...run.snapshots.keys()]
       .filter((step) => step <= steps)
       .map((step) => {
@@ -143,12 +137,11 @@ export async function compute(
     const weights = frames.findLast(({ step }) => step <= at)!.weights[row];
     const largest = Math.max(...weights);
     const scores = weights.map((weight) => roundScore(Math.log(Math.max(weight, 1e-30) / largest)) + 0);
-    const earlier = steps > 0 ? [...runs.values()].filter((one) => one.seed !== seed) : [];
     return {
       word,
       frames,
       losses: run.losses.slice(0, steps),
-      earlier: earlier.map(({ losses }) => losses),
+      earlier: Array.from(all, (one) => one.losses),
       parameters: parameters.reduce((sum, { length }) => sum + length, 0),
       scores,
       listed: softmaxOf(scores),
@@ -156,7 +149,6 @@ export async function compute(
       device: text,
     };
   };
-  if (steps === 0 && device === "cpu") return show(runOf("cpu", seed), "CPU: chosen");
-  const forget = (name: string) => runs.delete(name + seed);
-  return (await import("./train.ts")).train(request, { newModel, runOf, forget, show }, report);
+  if (steps === 0 && device === "cpu") return show(newRun(seed), "CPU: chosen", []);
+  return (await import("./train.ts")).train(request, { newModel, newRun, show }, report);
 }

@@ -68,37 +68,45 @@ class Training {
 /** The GPU, or the reason why the CPU trains, while the reader chooses the GPU. */
 let gpuStart: Promise<GpuStart> | undefined;
 
+/** The runs of the seeds that the reader has thrown, by device and seed. */
+const runs = new Map<string, Run>();
 const trainings = new WeakMap<Run, Training>();
 
 /** Trains the run of a seed on the chosen device up to a step; `report` receives numbers every few steps. */
 export async function train(
   request: Before,
-  runs: RunAccess,
+  access: RunAccess,
   report?: (numbers: BeforeNumbers, progress: number) => void,
 ): Promise<BeforeNumbers> {
   const { steps, seed, device } = request;
   gpuStart = device === "gpu" ? (gpuStart ?? startGpu("gpu")) : undefined;
   const { text, gpu } = (await gpuStart) ?? { text: "CPU: chosen" };
   const name = gpu?.name ?? "cpu";
-  const run = runs.runOf(name, seed);
+  const key = `${name} ${seed}`;
+  const run = runs.get(key) ?? access.newRun(seed);
+  runs.set(key, run);
   const { losses, snapshots } = run;
+  const shown = () => {
+    const earlier = steps > 0 ? [...runs.values()].filter((one) => one.seed !== seed) : [];
+    return access.show(run, text, earlier);
+  };
   try {
     while (losses.length < steps) {
       if (report !== undefined && losses.length % SNAPSHOT_EVERY === 0) {
-        report(runs.show(run, text), losses.length / steps);
+        report(shown(), losses.length / steps);
         // Lets the worker receive a newer request.
         await new Promise((resolve) => setTimeout(resolve, 0));
       }
-      const training = trainings.get(run) ?? new Training(await runs.newModel(seed).to(name), seed);
+      const training = trainings.get(run) ?? new Training(await access.newModel(seed).to(name), seed);
       trainings.set(run, training);
       losses.push(await training.step());
       if (losses.length % SNAPSHOT_EVERY === 0) snapshots.set(losses.length, await training.parameters());
     }
   } catch (error) {
     if (gpu === undefined) throw error;
-    runs.forget(name, seed);
+    runs.delete(key);
     gpuStart = Promise.resolve({ text: `CPU: the GPU failed: ${messageOf(error)}` });
-    return train(request, runs, report);
+    return train(request, access, report);
   }
-  return runs.show(run, text);
+  return shown();
 }

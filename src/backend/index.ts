@@ -16,7 +16,6 @@ export { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/keys
 export {
   type CellStrides,
   cellStrides,
-  cellsShape,
   type Layout,
   type Operand,
   operandOf,
@@ -71,6 +70,7 @@ export type {
   Operation,
   Selection,
 } from "./contract.ts";
+export { cellsShape } from "./map.ts";
 export type { Plan, SimdLevel } from "./plan/plan.ts";
 export type { RowPositions } from "./positions.ts";
 export type { MaskTensor, Problem } from "./problem.ts";

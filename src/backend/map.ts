@@ -1,9 +1,15 @@
 /** A map of weights on the CPU: cells of queries × keys, from the weights of some rows at a time. */
 import { readerOf } from "../core/dtype.ts";
-import { cellsShape } from "../core/shape.ts";
+import { checkShape, type Shape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { MapCells, Selection } from "./contract.ts";
 import type { Problem } from "./problem.ts";
+
+/** Shape of a map of weights, two numbers a cell: [2, ..., heads, rows, columns]. @beta */
+export function cellsShape(s: Shape, heads: number, rows: number, columns: number): number[] {
+  checkShape("cellsShape", s);
+  return [2, ...s.batch, ...(s.heads ? [heads] : []), rows, columns];
+}
 
 /** Weights that are computed at once. */
 const BLOCK = 2 ** 20;

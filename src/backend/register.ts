@@ -1,7 +1,9 @@
 /** Registers the backend of a device. Apart from registered.ts, so that a page without such a device does not load it. */
-import type { Device } from "../core/device/device.ts";
-import { registerDevice } from "../core/device/tensor.ts";
+import { type Device, setPlacement } from "../core/device/device.ts";
+import { tensorOver } from "../core/device/tensor.ts";
+import type { DType, TypedData } from "../core/dtype.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
 import type { Backend } from "./contract.ts";
 import { backends } from "./registered.ts";
 
@@ -24,6 +26,13 @@ export function registerBackend(backend: Backend, device: Device): void {
       "device",
       `registerBackend: backend ${backend.name} names the device "${backend.device}", the device is "${device.name}"; they must be equal and not "cpu"`,
     );
-  registerDevice(device);
+  setPlacement({
+    device,
+    place<D extends DType>(data: TypedData, shape: readonly number[], dtype: D): Tensor<D> {
+      const storage = device.allocate(dtype, data.length);
+      device.write(storage, data);
+      return tensorOver(storage, shape, dtype);
+    },
+  });
   backends.set(device.name, backend);
 }

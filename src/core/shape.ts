@@ -228,13 +228,8 @@ export function selectionShape(
   return s.heads ? [...s.batch, heads.length, rows.length, s.Nk] : [...s.batch, rows.length, s.Nk];
 }
 
-/** Shape of a map of weights, two numbers a cell: [2, ..., heads, rows, columns]. @beta */
-export function cellsShape(s: Shape, heads: number, rows: number, columns: number): number[] {
-  checkShape("cellsShape", s);
-  return [2, ...s.batch, ...(s.heads ? [heads] : []), rows, columns];
-}
-
-function checkShape(what: string, s: Shape): void {
+/** Throws an OptionError unless `s` is the shape of a problem. */
+export function checkShape(what: string, s: Shape): void {
   if (!Array.isArray((s as Partial<Shape> | undefined)?.batch))
     throw argumentError(what, "the field shape of a Problem", s);
 }

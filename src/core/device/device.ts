@@ -50,7 +50,7 @@ export interface Placement {
 
 const placements = new Map<string, Placement>();
 
-/** Registers the placement of a device; tensor.ts of this folder calls it. */
+/** Registers the placement of a device; `registerBackend` calls it. */
 export function setPlacement(placement: Placement): void {
   placements.set(placement.device.name, placement);
 }

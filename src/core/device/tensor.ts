@@ -1,10 +1,10 @@
 /** Tensors on devices other than the CPU: their storage is a handle, which only their device reads. */
 
 import { RELEASE } from "../arena.ts";
-import type { DataOf, DType, TypedData } from "../dtype.ts";
+import type { DataOf, DType } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
 import { COPY, denseOf, rowMajor, Tensor, VIEW } from "../tensor.ts";
-import { type Device, type DeviceData, isDeviceData, setPlacement, type TensorStorage } from "./device.ts";
+import { type DeviceData, isDeviceData, type TensorStorage } from "./device.ts";
 
 /** Number of undisposed tensors over each storage; views share a storage. */
 const users = /* @__PURE__ */ new WeakMap<DeviceData, number>();
@@ -75,16 +75,4 @@ export function tensorOver<D extends DType>(
   dtype: D,
 ): Tensor<D> {
   return isDeviceData(storage) ? new DeviceTensor(storage, shape, dtype) : new Tensor(storage, shape, dtype);
-}
-
-/** Registers a device under its name, for `tensor.to`; replaces a device of the same name. */
-export function registerDevice(device: Device): void {
-  setPlacement({
-    device,
-    place<D extends DType>(data: TypedData, shape: readonly number[], dtype: D): Tensor<D> {
-      const storage = device.allocate(dtype, data.length);
-      device.write(storage, data);
-      return tensorOver(storage, shape, dtype);
-    },
-  });
 }

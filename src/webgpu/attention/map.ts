@@ -4,9 +4,9 @@
  * row in tiles of 32 × 32: w = exp(s − lse), reduced over the queries of a tile by all threads, over its keys by one thread a column.
  */
 import type { MapCells } from "../../backend/contract.ts";
+import { cellsShape } from "../../backend/map.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
-import { cellsShape } from "../../core/shape.ts";
 import { sizeOf, type Tensor } from "../../core/tensor.ts";
 import { gpuStorage, uninitialized } from "../device.ts";
 import { run } from "../kernel.ts";
