@@ -1,7 +1,7 @@
 /** The table of planted faults follows the code: a row whose text has changed would plant nothing. */
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { FAULTS } from "../tools/faults/table.mjs";
+import { FAULTS, isOf } from "../tools/faults/table.mjs";
 
 const at = (path: string): URL => new URL(`../${path}`, import.meta.url);
 
@@ -26,6 +26,12 @@ describe("each planted fault", () => {
         name,
       ).toEqual([]);
     }
+  });
+
+  it("counts as run where a file of its folder ran", () => {
+    expect(isOf("src/io", "/heed/src/io/numpy/npy.test.ts")).toBe(true);
+    expect(isOf("src/io/png.test.ts", "/heed/src/io/png.test.ts")).toBe(true);
+    expect(isOf("src/io", "/heed/src/iota/a.test.ts")).toBe(false);
   });
 
   it("has a name of its own", () => {

@@ -14,7 +14,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FAULTS } from "./faults/table.mjs";
+import { FAULTS, isOf } from "./faults/table.mjs";
 import { at } from "./setup.mjs";
 
 /** The result of a run of tests. */
@@ -138,7 +138,7 @@ try {
       stale++;
       continue;
     }
-    if (!tests.some((test) => ran.some((path) => path.endsWith(test)))) {
+    if (!tests.some((test) => ran.some((path) => isOf(test, path)))) {
       console.log(`skipped ${file}: ${name} (its tests are skipped on this machine)`);
       skipped++;
       continue;

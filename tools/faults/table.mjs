@@ -25,6 +25,9 @@ const MASKED = "tests/properties/masked.test.ts";
 const STRICT = "tests/conformance/strict.test.ts";
 const RELAXED = "tests/conformance/relaxed.test.ts";
 
+/** Whether the test file at `path` is `test`, or in that folder. @param {string} test @param {string} path */
+export const isOf = (test, path) => `${path}/`.includes(`/${test}/`);
+
 /** @type {readonly Fault[]} */
 export const FAULTS = [
   // core
