@@ -42,7 +42,8 @@ export class ComparePane extends DrawnPane implements Pane {
   readonly #stop: (() => void)[] = [];
   #key = "";
   #axes: Axes = { rows: [], columns: [] };
-  #opening = -1;
+  /** The text that is being opened; one object for each opening. */
+  #opening: { readonly text: number } | undefined;
   #opened = -1;
   /** The store of the first head for which the second head and the difference were opened. */
   #first: unknown;
@@ -257,7 +258,7 @@ export class ComparePane extends DrawnPane implements Pane {
     if (store === this.#first && sources === this.#sources) return;
     [this.#first, this.#sources] = [store, sources];
     this.#key = "";
-    this.#opening = -1;
+    this.#opening = undefined;
     this.#opened = -1;
     this.#axes = { rows: [], columns: [] };
     this.#linking = true;
@@ -267,18 +268,21 @@ export class ComparePane extends DrawnPane implements Pane {
 
   /** Opens the text of the second head. */
   #open(text: number): void {
-    if (this.#opening === text) return;
-    this.#opening = text;
+    if (this.#opening?.text === text) return;
+    // A text of a previous list may have the same number, and arrive later.
+    const opening = { text };
+    this.#opening = opening;
     this.#context.session.openSource(text).then(
       (store) => {
-        if (this.#opening !== text) return;
-        this.#opening = -1;
+        if (this.#opening !== opening) return;
+        this.#opening = undefined;
         this.#opened = text;
         this.#second.open(store);
         this.schedule();
       },
       (error) => {
-        this.#opening = -1;
+        if (this.#opening !== opening) return;
+        this.#opening = undefined;
         this.#context.session.failed(error);
       },
     );

@@ -136,6 +136,56 @@ test("it opens with the same head on the most similar text, or else with the nex
   });
 });
 
+test("the second text is that of the list that is shown, also if the same place of an earlier list arrives later", async ({
+  visit,
+}) => {
+  await visit({}, async (page) => {
+    /** The requests of a file, which are answered once it is in `open`. @type {Map<string, (() => void)[]>} */
+    const waiting = new Map();
+    const open = new Set();
+    const isWaiting = (/** @type {string} */ name) => waiting.get(name)?.length ?? 0;
+    const answer = (/** @type {string} */ name) => {
+      open.add(name);
+      for (const go of waiting.get(name) ?? []) go();
+    };
+    await page.route("**/held-*.json", async (route) => {
+      const name = /** @type {string} */ (/held-(\w+)/.exec(route.request().url())?.[1]);
+      if (!open.has(name))
+        await new Promise((resolve) =>
+          waiting.set(name, [...(waiting.get(name) ?? []), () => resolve(undefined)]),
+        );
+      const attention = [
+        [
+          [
+            [1, 0],
+            [0.5, 0.5],
+          ],
+        ],
+      ];
+      await route.fulfill({ json: { attention, tokens: [name, "end"] } });
+    });
+    const show = (/** @type {string} */ name) =>
+      page.evaluate((second) => {
+        const { view, makeInput } = /** @type {any} */ (globalThis);
+        view.sources = [
+          { name: "first", data: makeInput({ Nq: 2, Nk: 2 }) },
+          { name: second, src: `held-${second}.json` },
+        ];
+        view.state = { view: "compare", other: { text: 1, layer: 0, head: 0 } };
+      }, name);
+    await show("earlier");
+    await expect.poll(() => isWaiting("earlier")).toBeGreaterThan(0);
+    await show("later");
+    await expect.poll(() => isWaiting("later")).toBeGreaterThan(0);
+    answer("earlier");
+    await page.waitForTimeout(300);
+    answer("later");
+    const labels = page.locator("attention-view .comparison > section:nth-of-type(2) .labels.rows");
+    await expect(labels).toContainText("later");
+    await expect(labels).not.toContainText("earlier");
+  });
+});
+
 test("two models: their own layers and heads, tokens aligned as words, one cursor, and the address", async ({
   visit,
 }) => {
