@@ -12,10 +12,6 @@ import type { Compute, PendingRequest, RequestAnswer, RequestOptions } from "./r
 /** Default capacity of a worker: bytes of heads. */
 const CAPACITY = 96 * 2 ** 20;
 
-/** Keys from which on a head is long, and the milliseconds in which a page has drawn what it has. */
-const LONG = 2 ** 17;
-const PAINTED = 50;
-
 /** A request, and what settles its promise. */
 interface Flight {
   readonly request: PendingRequest;
@@ -83,8 +79,8 @@ async function sendHead(
     return;
   }
   const loaded = await data();
-  // A copy of a long head, and its places, block this thread: the page shows the first row before them.
-  if (loaded.Nk > LONG) await new Promise((resolve) => setTimeout(resolve, PAINTED));
+  // A copy of a long head, and its places, block this thread: the page shows the first row before them, within 50 ms.
+  if (loaded.Nk > 2 ** 17) await new Promise((resolve) => setTimeout(resolve, 50));
   if (!isWanted() || worker.heads.has(key)) return;
   const copy = packed(loaded);
   // Measured before the transfer, which leaves these arrays empty.
