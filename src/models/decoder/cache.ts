@@ -146,7 +146,10 @@ export class KeyValueCache {
     ])
       from.forEach((tensor, layer) => {
         const [heads, , d] = tensor.shape;
-        assignPart(viewOf(tensor, [heads, this.length, d], tensor.strides), to[layer], 1, 0);
+        const rows = viewOf(tensor, [heads, this.length, d], tensor.strides);
+        assignPart(rows, to[layer], 1, 0);
+        // On a device a view holds the memory of its tensor.
+        rows.dispose();
       });
     return cache;
   }

@@ -110,7 +110,7 @@ export function* targetSlices(
   const maxTokens = Math.min(options.maxTokens ?? MAX_TOKENS, model.sizes.positions - 1);
   if (maxTokens === 0) return [];
   const ends = new Set(options.stop === undefined ? model.endIds : stopIds(what, options.stop));
-  const memory = model.encode(ids);
+  const memory = tidy(() => model.encode(ids));
   const processed = processor(model, { ...options, maxTokens }, ends);
   const { decoder_start_token_id: first } = model.config;
   function* logitsAfter(text: readonly number[], cache: KeyValueCache): ReadingSlices<Float64Array> {

@@ -245,8 +245,12 @@ function headsMerged<T extends FloatTensor>(x: T): T {
 }
 
 /** Overwrites a part of y, from `start` on along `axis`, with x. Not recorded. */
-export const assignPart = (x: Tensor, y: Tensor, axis: number, start: number): void =>
-  assign({ name: "assign", x, y: part(y, axis, start, x.shape[axis]) });
+export function assignPart(x: Tensor, y: Tensor, axis: number, start: number): void {
+  const place = part(y, axis, start, x.shape[axis]);
+  assign({ name: "assign", x, y: place });
+  // On a device a view holds the memory of its tensor.
+  place.dispose();
+}
 
 /** A view of `count` positions of an axis. */
 function part<T extends Tensor>(x: T, axis: number, start: number, count: number): T {
