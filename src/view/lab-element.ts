@@ -26,6 +26,8 @@ export interface AttentionLabEvents {
     readonly text: string;
     readonly done: number;
   }>;
+  /** An attribute has a wrong value, or the page could not be computed; the element shows the same message. */
+  readonly error: CustomEvent<{ readonly message: string; readonly code?: string | undefined }>;
 }
 
 /** `<attention-lab>`. `AttentionLabAttributes` lists its attributes. */

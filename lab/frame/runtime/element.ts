@@ -9,12 +9,16 @@
  * - `explorer`: the address of the explorer's pages, for the link at the end.
  *
  * A task that is done sends the event `done`; its `detail` is `{ page, task, text, done }`: the task's number from 1, its text, and how
- * many of the page are done. The state is not written into the address. The module may come from another origin if it is sent with CORS;
+ * many of the page are done. A wrong value of an attribute is an error in the element, in the console and as the event `error`. The state is not written into the address. The module may come from another origin if it is sent with CORS;
  * the policy of the page must then allow `blob:` workers.
  */
 
 import { OptionError } from "../../../src/core/errors.ts";
-import type { AttentionLabAttributes, AttentionLabElement } from "../../../src/view/lab-element.ts";
+import type {
+  AttentionLabAttributes,
+  AttentionLabElement,
+  AttentionLabEvents,
+} from "../../../src/view/lab-element.ts";
 import { html, nothing, render, type TemplateResult } from "../../../ui/markup.ts";
 import { startWorker } from "../../../ui/worker.ts";
 import { PAGES } from "../../pages.ts";
@@ -70,7 +74,7 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
     const entry = PAGES.find((page) => page.name === name);
     if (entry === undefined) {
       const names = PAGES.map((page) => page.name).join(", ");
-      return write(root, html`<p class="problem">The Lab has no page “${name}”. Its pages are ${names}.</p>`);
+      return this.#failed(root, `The Lab has no page “${name}”. Its pages are ${names}.`, "page");
     }
     // The title is where the page's own will be; `waiting` keeps space for the rest.
     const waiting = (page?: NamedPage) =>
@@ -116,16 +120,29 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
       );
       this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, { worker, address: false, hash });
     } catch (error) {
-      if (turn === this.#turn)
-        write(
-          root,
-          html`<p class="problem">This page could not be computed: ${(error as Error).message}</p>`,
-        );
+      const { message, code } = error as Error & { code?: string };
+      if (turn === this.#turn) this.#failed(root, `This page could not be computed: ${message}`, code);
     }
+  }
+
+  /** Writes an error in place of the page, and reports it to the console and the page around. */
+  #failed(root: ShadowRoot, message: string, code: string | undefined): void {
+    write(root, html`<p class="problem">${message}</p>`);
+    console.error(`<${AttentionLab.tag}>: ${message}`);
+    const detail = { message, code } satisfies AttentionLabEvents["error"]["detail"];
+    this.dispatchEvent(new CustomEvent("error", { detail, bubbles: true, composed: true }));
   }
 
   /** The state that the attributes ask for: that of the stop, changed by `state`. Throws what to write instead. */
   #stateOf(page: NamedPage): LabState {
+    const alone = this.getAttribute("picture-only") ?? "";
+    if (alone !== "" && alone !== "picture-only" && alone !== "true")
+      throw new OptionError(
+        "picture-only",
+        `attention-lab: picture-only is an attribute without a value, got “${alone}”; leave it out for the page with its text`,
+      );
+    if (this.getAttribute("explorer") === "")
+      throw new OptionError("explorer", "attention-lab: explorer must be the address of a folder, got “”");
     const stop = this.getAttribute("stop") ?? "1";
     const step = page.steps[Number(stop) - 1];
     if (step === undefined)
@@ -142,12 +159,27 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
       );
     const before = page.check({ ...page.initial, ...changeOf(step.state, page.initial) } as LabState);
     const named = new Set([...new URLSearchParams(hash.slice(4)).keys()]);
+    for (const [name, text] of new URLSearchParams(hash.slice(4))) checkValue(page, name, text);
     const read = decodeState(page.fields, hash);
     const wanted = entriesOf(page.fields)
       .filter(([name, { address }]) => named.has(address ?? name))
       .map(([name]) => [name, read[name]]);
     return page.check({ ...before, ...Object.fromEntries(wanted) } as LabState);
   }
+}
+
+/** Throws where a text in `state` is no value of its field, or one out of its range. */
+function checkValue({ fields, title }: NamedPage, name: string, text: string): void {
+  const [, field] = entriesOf(fields).find(([one, { address }]) => (address ?? one) === name)!;
+  const value = field.read(text, undefined);
+  const nearest = value === undefined ? field.initial : field.accept(value);
+  // A sentence may be cut.
+  if (typeof value === "string" || field.write(nearest, undefined) === field.write(value ?? text, undefined))
+    return;
+  throw new OptionError(
+    "state",
+    `attention-lab: ${name} of the state of “${title}” cannot be “${text}”; ${value === undefined ? "it begins as" : "the nearest value is"} ${field.write(nearest, undefined)}`,
+  );
 }
 
 /** Replaces the content of a shadow root. A mounted page changes its parts itself, so each content has a root of its own. */
