@@ -28,9 +28,9 @@ export const BUDGET = new Map([
   ["src/webgpu", 3_540],
   ["ui", 500],
   ["explorer", 19_300],
-  ["lab", 15_900],
+  ["lab", 15_950],
   ["bench", 4_920],
-  ["tools", 5_380],
+  ["tools", 5_620],
   ["examples", 1_290],
   ["python", 290],
 ]);

@@ -159,7 +159,7 @@ function bars({ numbers: n, wide }: PageView): string {
       })
     );
   });
-  const title = wide ? "score q·k ÷ √2, and its share" : "shares";
+  const title = /* text */ wide ? "score q·k ÷ √2, and its share" : "shares";
   return [
     text(wide ? left - 60 : left, top - 30, title, { class: "second s12" }),
     ...rows,

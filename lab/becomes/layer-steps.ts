@@ -3,7 +3,7 @@
 /** Four words. */
 export const WORDS = ["time", "flies", "like", "arrows"] as const;
 /** Names of the steps: where there is space, where there is little, and the letter in formulas. */
-export const LAYER_STEPS = [
+export const LAYER_STEPS = /* text */ [
   ["the word’s own vector", "word", ""],
   ["+ its position", "+ position", "x"],
   ["attention: two heads, concatenated", "two heads", ""],

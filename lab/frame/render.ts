@@ -155,6 +155,6 @@ export function renderTasks<S extends LabState, N>(
   const near = (i: number) => (view.changed && !done[i] ? page.tasks[i].near(view) : "");
   return html`<ul class="tasks">${page.tasks.map(
     ({ text }, i) =>
-      html`<li class=${done[i] ? "done" : ""}><span class="tick" role="img" aria-label=${done[i] ? "done" : "not yet"}>${done[i] ? "✓" : "○"}</span> <span>${text}${near(i) === "" ? nothing : html` <i class="near">${near(i)}</i>`}</span></li>`,
+      html`<li class=${done[i] ? "done" : ""}><span class="tick" role="img" aria-label=${/* text */ done[i] ? "done" : "not yet"}>${done[i] ? "✓" : "○"}</span> <span>${text}${near(i) === "" ? nothing : html` <i class="near">${near(i)}</i>`}</span></li>`,
   )}</ul>`;
 }

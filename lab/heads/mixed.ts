@@ -70,7 +70,7 @@ function parts({ numbers: n, wide }: PageView): string {
     band,
     scale: scaleOf({ domain: [0, Math.max(...lengths, 1e-9)], range: [g.x, g.to] }),
     attributes: { class: "fv" },
-    label: (h) => (n.on[h] === 1 ? number(lengths[h]) : "muted"),
+    label: (h) => (n.on[h] === 1 ? number(lengths[h]) : /* text */ "muted"),
     labelAttributes: (h) => ({ class: `${small} mono ${n.on[h] === 1 ? "" : "third"}` }),
     labelGap: 5,
   });

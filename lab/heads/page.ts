@@ -25,7 +25,7 @@ const FINDER: readonly number[] = [];
 
 const headsOn = (on: readonly number[]) => on.flatMap((one, h) => (one === 1 ? [h] : []));
 /** Numbers of heads, as words. */
-const COUNTS = [
+const COUNTS = /* text */ [
   "no",
   "one",
   "two",
@@ -105,7 +105,7 @@ function rows({ numbers: n, wide }: PageView): string {
     band: bandScale(n.lengths.length, [g.y, g.y + n.lengths.length * g.h], 12 / g.h),
     scale,
     attributes: { class: "fv" },
-    label: (h) => (n.on[h] === 1 ? number(n.lengths[h]) : "muted"),
+    label: (h) => (n.on[h] === 1 ? number(n.lengths[h]) : /* text */ "muted"),
     labelAttributes: (h) => ({ class: `s11 mono ${n.on[h] === 1 ? "" : "third"}` }),
     labelGap: 5,
   });

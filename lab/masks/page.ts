@@ -25,6 +25,10 @@ const CHOICES: Readonly<Record<string, readonly [string, string, string]>> = {
   "causal + padding": ["causal", "and", "padding"],
   "window ± 2": ["window", "and", "none"],
 };
+/** Their names on buttons. */
+const CHOICE_NAMES = /* text */ ["none", "causal", "padding", "causal + padding", "window ± 2"];
+/** The names of JOINS. */
+const JOIN_NAMES = /* text */ ["and", "or"];
 const presetsOf = (ownText: string) =>
   Object.fromEntries(
     Object.entries(CHOICES).map(([name, choice]) => [name, joined(...choice, realOf(ownText))]),
@@ -37,11 +41,11 @@ const wiped = (mask: readonly number[], row: number) =>
 const sum = (shares: readonly number[]) => shares.reduce((a, b) => a + b, 0);
 /** How many tokens are padding, as a word. */
 const padsOf = (ownText: string) => COUNTS[SIZE - realOf(ownText)];
-const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"] as const;
+const COUNTS = /* text */ ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"] as const;
 
 const list = (words: readonly string[]) =>
   words.length === 0
-    ? "nothing"
+    ? /* text */ "nothing"
     : words
         .map((word) => `“${word}”`)
         .join(", ")
@@ -245,13 +249,13 @@ ${choice(
 )}`,
   more: ({ state }) => html`${choice(
     "",
-    Object.keys(CHOICES).map((name) => [name, name] as const),
+    Object.keys(CHOICES).map((name, i) => [name, CHOICE_NAMES[i]] as const),
     presetOf(state),
     "preset",
   )}
 <span class="recipe">${menu("First mask", recipeNames, state.first, "first")} ${menu(
     "Joined by",
-    JOINS.map((join) => [join, join] as const),
+    JOINS.map((join, i) => [join, JOIN_NAMES[i]] as const),
     state.join,
     "join",
   )} ${menu("Second mask", recipeNames, state.second, "second")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second, realOf(state.ownText)) || "no mask" : "painted by hand"}</code></span>`,

@@ -23,8 +23,12 @@ const SECOND = 5;
 
 export const RECIPES: Readonly<Record<string, Recipe>> = {
   none: { title: "no mask", code: () => "", sees: () => true },
-  causal: { title: "causal", code: () => "causal()", sees: (i, j) => j <= i },
-  padding: { title: "padding", code: (real) => `keyLengths(${real})`, sees: (_, j, real) => j < real },
+  causal: { title: /* text */ "causal", code: () => "causal()", sees: (i, j) => j <= i },
+  padding: {
+    title: /* text */ "padding",
+    code: (real) => `keyLengths(${real})`,
+    sees: (_, j, real) => j < real,
+  },
   window: { title: "window ± 2", code: () => "slidingWindow(2, 2)", sees: (i, j) => Math.abs(i - j) <= 2 },
   dilated: { title: "every second", code: () => "dilated(2)", sees: (i, j) => (i - j) % 2 === 0 },
   prefix: { title: "prefix of 4", code: () => "prefixLm(4)", sees: (i, j) => j <= i || j < 4 },

@@ -103,7 +103,9 @@ function gradients({ numbers: n, wide }: SaturationView): string {
         : rect(x - 3, middle, x + 3, middle - length, { class: "fb" })) + (wide ? label : "")
     );
   });
-  const title = wide ? "how much the largest share changes when each score changes (gradient)" : "gradient";
+  const title = /* text */ wide
+    ? "how much the largest share changes when each score changes (gradient)"
+    : "gradient";
   return [
     text(left - 8, middle - (wide ? 52 : 22), title, { class: "second s12" }),
     line(left - 8, middle, right, middle, "lthird"),

@@ -14,7 +14,12 @@ import { divisorOf, MODEL } from "./divisor.ts";
 type PageView = LabView<Scale, ScaleNumbers>;
 
 const DIVISORS = ["1", "√dk", "dk", "√dmodel"] as const;
-const NAMES: Readonly<Record<string, string>> = { "1": "nothing", "√dk": "√dₖ", dk: "dₖ", "√dmodel": "√512" };
+const NAMES: Readonly<Record<string, string>> = {
+  "1": /* text */ "nothing",
+  "√dk": "√dₖ",
+  dk: "dₖ",
+  "√dmodel": "√512",
+};
 
 const dkOf = ({ state }: Pick<PageView, "state">) => (state.data === "trained" ? 32 : 2 ** state.power);
 

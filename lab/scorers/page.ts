@@ -12,7 +12,8 @@ import type { Scorers, ScorersNumbers } from "./compute.ts";
 
 type PageView = LabView<Scorers, ScorersNumbers>;
 
-const NAMES = ["dot", "scaled", "additive"] as const;
+const KEYS = ["dot", "scaled", "additive"] as const;
+const NAMES = /* text */ ["dot", "scaled", "additive"] as const;
 const FORMULAS = ["q·k", "q·k ÷ √d", "w·tanh(Wq + Uk)"] as const;
 const COLORS = ["q", "w", "v"] as const;
 const POWERS = [4, 6, 8, 10];
@@ -54,7 +55,7 @@ function scorer({ numbers: n, state, wide }: PageView, s: number): string {
     text(band.middle(j), base + 14, share >= 0.005 ? percent(share) : "0", { class: "mid s11 second" }),
   );
   const rows = [
-    ["parameters", parameters.toLocaleString("en-US")],
+    /* text */ ["parameters", parameters.toLocaleString("en-US")],
     [s < 2 ? "multiply, add" : "… and tanh", count(work)],
     ["between q and k", bytes === 0 ? "one number a pair" : `${size(bytes)} if kept`],
     ["time here", Number.isNaN(ms) ? "press Race" : `${number(ms)} ms`],
@@ -68,7 +69,7 @@ function scorer({ numbers: n, state, wide }: PageView, s: number): string {
   return [
     text(x, 20, NAMES[s], { class: `bold t${COLORS[s]} ${wide ? "s15" : ""}` }),
     text(wide ? x + 74 : x, wide ? 20 : 34, FORMULAS[s], { class: `second mono ${wide ? "s12" : "s11"}` }),
-    named(NAMES[s], bars + (wide ? percentages.join("") : "")),
+    named(KEYS[s], bars + (wide ? percentages.join("") : "")),
     // Counts and times depend on n, shares do not.
     wide && s === 0
       ? text(x, base + 38, `for ${state.n} queries and ${state.n} keys`, { class: "bold s12" })

@@ -1,7 +1,7 @@
 /** What both pictures draw: boxes, edges that can be pulled, numbers that can be dragged, and heed's message. */
 import { element, text } from "../../src/view/plot/svg.ts";
 import { draggable, line, named } from "../frame/marks.ts";
-import { numberOf, type PictureBox, RANGE, type ShapesView, type Size } from "./sizes.ts";
+import { type PictureBox, RANGE, type ShapesView, type Size } from "./sizes.ts";
 
 /** A box, as the first of a stack of cards; `color` is q, k, v, w or b, and b is what does not fit. */
 export function stacked(box: PictureBox, color: string, cards: number): string {
@@ -76,10 +76,9 @@ export function dragNumber(
   size: "b" | "h",
   x: number,
   y: number,
-  unit: string,
+  label: string,
   description: string,
 ): string {
-  const label = numberOf(state[size], unit);
   const width = label.length * 7 + 16;
   return draggable(
     `${size}:count`,

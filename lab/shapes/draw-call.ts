@@ -121,7 +121,7 @@ export function call(view: ShapesView): string {
         text(
           o.x + o.width / 2,
           row + h + (wide ? 20 : 15),
-          bad ? "output" : shape(wide ? "output" : "out", n.output),
+          bad ? "output" : shape(/* text */ wide ? "output" : "out", n.output),
           {
             class: `mid tv bold ${small}`,
           },
@@ -144,7 +144,7 @@ export function call(view: ShapesView): string {
       class: `mid ${turned ? "tk" : "tv"} ${small}`,
     }),
   ];
-  const many = state.self ? "words" : "query words";
+  const many = /* text */ state.self ? "words" : "query words";
   parts.push(
     edge(
       view,
@@ -188,15 +188,15 @@ export function call(view: ShapesView): string {
   const y = wide ? 52 : 22;
   parts.push(
     text(wide ? 24 : 8, y - 28, wide ? "the stack: drag the numbers" : "", { class: `second ${small}` }),
-    dragNumber(view, "b", wide ? 24 : 4, y, "sentence", "Sentences"),
+    dragNumber(view, "b", wide ? 24 : 4, y, numberOf(state.b, "sentence", "sentences"), "Sentences"),
     text(wide ? 154 : 110, y, "×", { class: "mid" }),
     state.wrong === "axes"
-      ? text(wide ? 170 : 122, y, numberOf(state.n, "word"), { class: "bold" })
-      : dragNumber(view, "h", wide ? 170 : 4, wide ? y : y + 28, "head", "Heads"),
+      ? text(wide ? 170 : 122, y, numberOf(state.n, "word", "words"), { class: "bold" })
+      : dragNumber(view, "h", wide ? 170 : 4, wide ? y : y + 28, numberOf(state.h, "head", "heads"), "Heads"),
   );
   if (!bad && wide)
     parts.push(
-      text(24, y + 36, `${numberOf(cards, "card")}, together:`),
+      text(24, y + 36, `${numberOf(cards, "card", "cards")}, together:`),
       text(24, y + 58, `${cells(n.weights).toLocaleString("en-US")} weights, ${byteCount(n.bytes)} if kept`),
       text(24, y + 80, `${count(n.operations)} multiplications and additions`),
     );

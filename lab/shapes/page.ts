@@ -45,7 +45,7 @@ export const page = definePage<Shapes, ShapesNumbers>({
       text: ({
         numbers: n,
         state,
-      }) => html`<p>A <em>shape</em> says how many numbers an array has along each edge. ${tuple(n.query)} is ${numberOf(state.b, "sentence")}, ${numberOf(state.n, "word")} in each, and ${numberOf(state.dk, "number")} for each word.</p>
+      }) => html`<p>A <em>shape</em> says how many numbers an array has along each edge. ${tuple(n.query)} is ${numberOf(state.b, "sentence", "sentences")}, ${numberOf(state.n, "word", "words")} in each, and ${numberOf(state.dk, "number", "numbers")} for each word.</p>
 <p>Every box is drawn to scale, and each sentence is one card of the stack. <b class="q">Q</b> has a row for each word that looks. <b class="k">K</b> is transposed, Kᵀ, so that it has a column for each word that is looked at. Where a row meets a column is a cell of <b class="w">S</b>: ${state.dk} products, added up to one score.</p>
 <p>Then each row of S becomes shares, and shares × <b class="v">V</b> give the output, a row for each row of Q.</p>
 <p>The letters: n words look, m words are looked at, a query and a key have d<sub>k</sub> numbers, a value d<sub>v</sub>. <b>Pull an edge</b> by its handle. Every box that shares it stretches.</p>`,
@@ -71,7 +71,7 @@ export const page = definePage<Shapes, ShapesNumbers>({
           [1, 1, "S has a row for each query and a column for each key: it cannot stay as it is."],
           [25, 40, "Too many: the words grow 4 times along two edges, which is 4 · 4."],
         ],
-        formatGuess: (guess) => numberOf(guess, "time"),
+        formatGuess: (guess) => numberOf(guess, "time", "times"),
         show: { n: LONG, m: LONG, view: "call", wrong: "" },
         mark: (guess, { wide }) => {
           const { u, sLeft: x, row: y } = callAt(wide);
@@ -105,8 +105,8 @@ export const page = definePage<Shapes, ShapesNumbers>({
       about: ({ wrong, kd, dk, dv, m }) => (wrong === "key" && kd !== dk) || (wrong === "value" && dv !== m),
       text: ({ state }) => html`<p>${
         state.wrong === "value"
-          ? html`Here V is transposed: it has a row for each of the ${numberOf(state.dv, "number")} of a value, and S has a column for each of the ${numberOf(state.m, "word")}.`
-          : html`Here keys have ${numberOf(state.kd, "number")} and queries ${state.dk}.`
+          ? html`Here V is transposed: it has a row for each of the ${numberOf(state.dv, "number", "numbers")} of a value, and S has a column for each of the ${numberOf(state.m, "word", "words")}.`
+          : html`Here keys have ${numberOf(state.kd, "number", "numbers")} and queries ${state.dk}.`
       } A row and a column of different lengths cannot be multiplied, so nothing is computed. The box at the bottom is what heed says: which arguments, which sizes, which rule.</p>
 <p><button type="button" data-act="wrong:value">Transpose V instead</button> <button type="button" data-act="wrong:key">Keys of another length</button></p>
 <p>The end of the message lists the shapes, in the order of the arguments. Find the edge that should be shared.</p>`,
@@ -119,7 +119,7 @@ export const page = definePage<Shapes, ShapesNumbers>({
         state,
         numbers: n,
       }) => html`<p>Some libraries order the axes as sentence, <em>word</em>, head; others as sentence, <em>head</em>, word. Give one what the other expects, ${tuple(n.query)}, and nothing fails.</p>
-<p>But S is now ${state.h} × ${state.h}. Within each of the ${numberOf(state.n, "word")}, its ${state.h} heads look at each other, and no word ever sees another word. The output even has the shape you expected, ${tuple(n.output)}.</p>
+<p>But S is now ${state.h} × ${state.h}. Within each of the ${numberOf(state.n, "word", "words")}, its ${state.h} heads look at each other, and no word ever sees another word. The output even has the shape you expected, ${tuple(n.output)}.</p>
 <p>Only the shape of S gives it away. In heed you say which order you have: <code>layout: "bshd"</code>.</p>`,
     },
     {
@@ -147,23 +147,23 @@ export const page = definePage<Shapes, ShapesNumbers>({
   picture: (view) => (view.state.view === "layer" ? layer(view) : call(view)),
   label: ({ numbers: n, state }) =>
     state.view === "layer"
-      ? `A layer on ${state.n} words of ${state.d} numbers with ${numberOf(state.h, "head")}. ${n.layer.error || `It has ${n.layer.parameters} parameters.`}`
+      ? `A layer on ${state.n} words of ${state.d} numbers with ${numberOf(state.h, "head", "heads")}. ${n.layer.error || `It has ${n.layer.parameters} parameters.`}`
       : `Boxes to scale: Q ${tuple(n.query)}, K ${tuple(n.key)}, V ${tuple(n.value)}. ${n.error || `S is ${tuple(n.weights)}, the output ${tuple(n.output)}.`}`,
   caption: ({ numbers: n, state }): TemplateResult => {
     if (state.view === "layer")
       return n.layer.error
         ? html`${state.d} columns cannot be cut into ${state.h} equal pieces, and the layer is refused before anything is computed.`
-        : html`${numberOf(state.n, "word")} of ${state.d} numbers, cut into ${numberOf(state.h, "head")} of <b>${n.layer.query[2]}</b>. ${n.layer.parameters.toLocaleString("en-US")} parameters, whatever the number of heads.`;
+        : html`${numberOf(state.n, "word", "words")} of ${state.d} numbers, cut into ${numberOf(state.h, "head", "heads")} of <b>${n.layer.query[2]}</b>. ${n.layer.parameters.toLocaleString("en-US")} parameters, whatever the number of heads.`;
     if (n.error !== "")
-      return html`${state.wrong === "key" ? html`Queries have ${state.dk} numbers and keys ${state.kd}` : state.wrong === "value" ? html`V should have a row for each of the ${numberOf(state.m, "word")} and has ${state.dv}` : html`The axes are swapped`}: the boxes share no edge, and nothing is computed.`;
+      return html`${state.wrong === "key" ? html`Queries have ${state.dk} numbers and keys ${state.kd}` : state.wrong === "value" ? html`V should have a row for each of the ${numberOf(state.m, "word", "words")} and has ${state.dv}` : html`The axes are swapped`}: the boxes share no edge, and nothing is computed.`;
     if (state.wrong === "axes")
       return html`Nothing failed. But S is <b>${state.h} × ${state.h}</b>: heads look at heads, and no word sees another.`;
     if (state.wrong === "value")
       return html`V is transposed and nothing failed, because m and d<sub>v</sub> are both <b>${state.m}</b>. Every output is wrong.`;
-    return html`${numberOf(state.b, "sentence")}${state.h > 1 ? html` × ${state.h} heads` : ""}: S has ${state.n} × ${state.m} cells on each card, <b>${cells(n.weights).toLocaleString("en-US")}</b> weights in all. The output has ${n.output.slice(-2).join(" × ")} on each.`;
+    return html`${numberOf(state.b, "sentence", "sentences")}${state.h > 1 ? html` × ${state.h} heads` : ""}: S has ${state.n} × ${state.m} cells on each card, <b>${cells(n.weights).toLocaleString("en-US")}</b> weights in all. The output has ${n.output.slice(-2).join(" × ")} on each.`;
   },
   control: ({ state }) => {
-    const size = state.self || state.view === "layer" ? "words" : "query words";
+    const size = /* text */ state.self || state.view === "layer" ? "words" : "query words";
     return html`<label>${size} <input type="range" min="1" max="40" step="1" value="${state.n}" data-act="n" aria-label="Number of ${size}" aria-valuetext="${state.n}"><output>${state.n}</output></label>`;
   },
   more: ({ state }) =>
@@ -183,13 +183,13 @@ export const page = definePage<Shapes, ShapesNumbers>({
   table: ({ numbers: n, state }) =>
     state.view === "layer"
       ? {
-          caption: n.layer.error || `A layer on one sentence, ${numberOf(state.h, "head")}`,
+          caption: n.layer.error || `A layer on one sentence, ${numberOf(state.h, "head", "heads")}`,
           columns: ["", "shape", "numbers"],
           rows: [
             ["X", `${state.n} × ${state.d}`, state.n * state.d],
             ["four matrices", `${state.d} × ${state.d} each`, n.layer.parameters],
             ...(n.layer.error === ""
-              ? ([
+              ? /* text */ ([
                   ["queries, cut", n.layer.query.join(" × "), cells(n.layer.query)],
                   ["output", n.layer.output.join(" × "), cells(n.layer.output)],
                   ["multiplications and additions", "", n.layer.operations],
@@ -201,7 +201,7 @@ export const page = definePage<Shapes, ShapesNumbers>({
           caption: n.error || "One call of attention",
           columns: ["", "shape", "numbers"],
           rows: [
-            ...(
+            .../* text */ (
               [
                 ["query", n.query],
                 ["key", n.key],

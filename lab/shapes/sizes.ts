@@ -79,4 +79,4 @@ export interface PictureBox {
 }
 
 /** A count with its unit: 1 head, 2 heads. */
-export const numberOf = (value: number, unit: string) => `${value} ${value === 1 ? unit : `${unit}s`}`;
+export const numberOf = (value: number, one: string, more: string) => `${value} ${value === 1 ? one : more}`;

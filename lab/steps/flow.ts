@@ -83,7 +83,7 @@ const middle = ({ numbers: n, state }: StepsView) =>
   [
     ["scores", "Q·Kᵀ", n.dots, [0]],
     ["scaled", "÷ √2", n.scaled, [1]],
-    ["masked", state.causal ? "mask" : "mask: none", n.masked, [2]],
+    ["masked", /* text */ state.causal ? "mask" : "mask: none", n.masked, [2]],
     ["shares", "softmax", n.shares, [3, 4, 5, 6]],
   ] as const;
 
@@ -246,7 +246,7 @@ function narrowFlow(view: StepsView): string {
     ),
   );
   const y0 = 104;
-  const names = ["k", "q·k", "÷ √2", "mask", "share", "v"];
+  const names = /* text */ ["k", "q·k", "÷ √2", "mask", "share", "v"];
   // The step of the slider: − max, exp and sum are parts of softmax.
   const now = [1, 2, 3, 4, 4, 4, 4, 5][state.stage];
   for (const [at, name] of names.entries())

@@ -14,7 +14,7 @@ export const N = 4;
 export const D = 2;
 
 /** Names of the stops, and what each is called in a sentence. */
-export const STAGES = ["score", "÷ √d", "mask", "− max", "exp", "sum", "share", "× V"] as const;
+export const STAGES = /* text */ ["score", "÷ √d", "mask", "− max", "exp", "sum", "share", "× V"] as const;
 
 /** Four words of the sentence. */
 export const fourWords = (ownText: string): string[] => namesFrom(ownText, ["cat", "sat", "mat", "it"]);
@@ -168,8 +168,8 @@ export function picture(view: StepsView): string {
         state.unsafe ? "not shifted" : "minus the row’s maximum",
         "e to the power of that",
         "row sums on the right",
-        wide ? "shares: each row adds up to 100 %" : "shares in %",
-        wide ? "shares" : "shares in %",
+        /* text */ wide ? "shares: each row adds up to 100 %" : "shares in %",
+        /* text */ wide ? "shares" : "shares in %",
       ][stage],
       { class: "mid second s12" },
     ),

@@ -25,10 +25,10 @@ export const code: Listings<Variants, VariantsNumbers> = {
           ? ["random = performer", "random = a @"]
           : ["const wrong =", "def wrong("],
   names: {
-    longformer: "Longformer",
-    near: "Longformer",
-    random: "Performer",
-    performerAttention: "Performer",
+    longformer: "longformer",
+    near: "longformer",
+    random: "performer",
+    performerAttention: "performer",
   },
 };
 

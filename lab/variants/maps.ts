@@ -3,7 +3,7 @@ import { element, text } from "../../src/view/plot/svg.ts";
 import { named, weightClass } from "../frame/marks.ts";
 import { percent } from "../frame/words.ts";
 import { RACE } from "./shown.ts";
-import { BANDS, COLORS, SHORT, type VariantsView, WAYS, wrong } from "./state.ts";
+import { BANDS, COLORS, SHORT, type VariantsView, WAY_KEYS, WAYS, wrong } from "./state.ts";
 
 /** Where the maps are: corner, size, distance from one to the next. */
 export const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
@@ -50,7 +50,7 @@ export function maps(view: VariantsView): string {
         class: `bold ${w === 0 ? "" : `t${COLORS[w]}`} ${wide ? "s15" : "s12"}`,
       }),
       named(
-        WAYS[w].split(" ")[0],
+        WAY_KEYS[w],
         element(
           "g",
           {

@@ -16,6 +16,7 @@ import { RACE } from "./shown.ts";
 import {
   BANDS,
   fields,
+  KIND_LABELS,
   KIND_NAMES,
   KIND_PLACES,
   KINDS,
@@ -196,7 +197,7 @@ ${choice(
 )}`;
     return choice(
       "",
-      KIND_NAMES.map((name, kind) => [kind, name.replace("one ", "").replace("trained ", "")] as const),
+      KIND_LABELS.map((name, kind) => [kind, name] as const),
       KINDS.indexOf(state.data),
       "data",
     );
@@ -212,7 +213,7 @@ ${choice(
           )}</label>
 <label>window and features ${menu(
             "Window and features",
-            ["small", "medium", "large"].map((name, budget) => [budget, name] as const),
+            /* text */ ["small", "medium", "large"].map((name, budget) => [budget, name] as const),
             state.budget,
             "budget",
           )}</label>
@@ -253,8 +254,8 @@ ${throwControl(state.seed)}`
         ? [
             ["multiply, add", ...n.costs.map(({ operations }) => operations)],
             ["bytes in between", ...n.costs.map((cost) => cost.bytes)],
-            ["milliseconds", ...n.costs.map(({ ms }) => (ms > 0 ? short(ms) : "not raced"))],
-            ...["products", "softmax", "sums"].map((pass, at) => [
+            /* text */ ["milliseconds", ...n.costs.map(({ ms }) => (ms > 0 ? short(ms) : "not raced"))],
+            .../* text */ ["products", "softmax", "sums"].map((pass, at) => [
               `milliseconds of the ${pass}`,
               short(n.costs[0].passes[at] ?? Number.NaN) || "not raced",
               "",

@@ -11,7 +11,9 @@ export type VariantsView = LabView<Variants, VariantsNumbers>;
 /** Kinds of data: made, and two trained heads. */
 export const KINDS = ["random", "local", "sink", "previous", "average"];
 /** Their names on buttons and rows. */
-export const KIND_NAMES = ["random", "local", "one sink", "trained A", "trained B"];
+export const KIND_NAMES = /* text */ ["random", "local", "one sink", "trained A", "trained B"];
+/** The same on buttons. */
+export const KIND_LABELS = /* text */ ["random", "local", "sink", "A", "B"];
 /** Where something holds, at the start of a sentence. */
 export const KIND_PLACES = [
   "On random data",
@@ -30,8 +32,10 @@ export const KIND_NOTES = [
 ];
 /** The four ways. */
 export const WAYS = ["Whole matrix", "Flash", "Longformer", "Performer"] as const;
+/** Their marks in the picture. */
+export const WAY_KEYS = ["whole", "flash", "longformer", "performer"] as const;
 /** Their names where there is little space. */
-export const SHORT = ["matrix", "Flash", "Longf.", "Perf."] as const;
+export const SHORT = /* text */ ["matrix", "Flash", "Longf.", "Perf."] as const;
 /** Their colors. */
 export const COLORS = ["second", "w", "k", "v"] as const;
 /** Rows and columns of a map. */

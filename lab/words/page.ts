@@ -155,7 +155,7 @@ ${
     if (lines.length > 1)
       return html`${lines.map((line, i) => {
         const [best] = ranked(line);
-        return html`${i > 0 ? " " : ""}In the ${["first", "second"][i]} sentence, ${name(line, line.looks)} gives the most, ${percent(line.shares[best])}, to ${best === line.looks ? "itself" : name(line, best)}.`;
+        return html`${i > 0 ? " " : ""}In the ${/* text */ ["first", "second"][i]} sentence, ${name(line, line.looks)} gives the most, ${percent(line.shares[best])}, to ${best === line.looks ? "itself" : name(line, best)}.`;
       })} ${MODEL}.`;
     const model =
       link === undefined

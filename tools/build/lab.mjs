@@ -1,15 +1,17 @@
 /**
  * Builds the Lab (dist/lab/): static pages whose first numbers heed computes during the build, their script, the element
  * <attention-lab>, one worker, and the chunks of all of them.
- * Part of `npm run build`; `node tools/build/lab.mjs [folder]` writes the pages to another folder.
+ * Part of `npm run build`; `node tools/build/lab.mjs [folder [catalog]]` writes the pages to another folder, translated by a
+ * catalog (lab-strings.mjs).
  * Needs Node ≥ 22.18, because it imports TypeScript.
  */
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "../setup.mjs";
 import { oneThread, substitutesOf } from "./element.mjs";
+import { translateImports, translation } from "./lab-strings.mjs";
 
 /** A package in two of the bundles, in the parts that they load together; its license is in THIRD-PARTY.md. */
 const NOTICE = "/*! heed, the Lab. Contains lit (BSD-3-Clause, © Google LLC): text in THIRD-PARTY.md */\n";
@@ -51,8 +53,8 @@ export const GROUPS = [
   },
 ];
 
-/** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and chunks for each page. */
-async function scripts() {
+/** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and chunks for each page. @param {Readonly<Record<string, string>>} catalog */
+async function scripts(catalog) {
   const bundle = await rolldown({
     input: {
       lab: at("lab/frame/runtime/start.ts"),
@@ -60,7 +62,7 @@ async function scripts() {
       "lab-worker": at("lab/frame/runtime/worker.ts"),
       "own-view": at("lab/frame/runtime/own-view.ts"),
     },
-    plugins: [oneThread],
+    plugins: [oneThread, ...(Object.keys(catalog).length > 0 ? [translation(catalog)] : [])],
     platform: "browser",
     logLevel: "warn",
     // A chunk of a group exports what other chunks import from it.
@@ -93,17 +95,19 @@ async function scripts() {
 /**
  * Writes the Lab to a folder, for any web server. With `model` it also writes the encoder, for sentences that a visitor types.
  * @param {string} folder
- * @param {{ explorer?: string, docs?: string, model?: boolean }} [options] explorer: address of the explorer's pages, relative to a
- *   page of the Lab; docs: address of the documentation; model: whether the encoder is copied
+ * @param {{ explorer?: string, docs?: string, model?: boolean, catalog?: Readonly<Record<string, string>> }} [options] explorer: address of the explorer's pages, relative to a
+ *   page of the Lab; docs: address of the documentation; model: whether the encoder is copied;
+ *   catalog: translations of the visible strings (lab-strings.mjs)
  */
-export async function buildLab(folder, { explorer = "../explorer/", docs, model = true } = {}) {
+export async function buildLab(folder, { explorer = "../explorer/", docs, model = true, catalog = {} } = {}) {
+  if (Object.keys(catalog).length > 0) translateImports(catalog);
   const { configure } = await import(pathToFileURL(at("src/index.ts")).href);
   const { renderSite } = await import(pathToFileURL(at("lab/frame/site.ts")).href);
   // The same setting as in the pages' worker, so that it computes the same bits later.
   configure({ threads: 1 });
   rmSync(folder, { recursive: true, force: true });
   for (const [name, text] of await renderSite({ explorer, docs })) write(join(folder, name), text);
-  for (const { name, code } of await scripts()) write(join(folder, name), code);
+  for (const { name, code } of await scripts(catalog)) write(join(folder, name), code);
   write(join(folder, "attention-lab.d.ts"), TYPES);
   if (model) {
     mkdirSync(join(folder, "model"), { recursive: true });
@@ -134,6 +138,9 @@ function write(file, text) {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   if (process.argv[2] === undefined) await buildLab(at("dist/lab"), { explorer: "explorer/", model: false });
-  else await buildLab(resolve(process.argv[2]), { docs: "../index.html" });
+  else {
+    const catalog = process.argv[3] === undefined ? {} : JSON.parse(readFileSync(process.argv[3], "utf8"));
+    await buildLab(resolve(process.argv[2]), { docs: "../index.html", catalog });
+  }
   process.exit(0);
 }
