@@ -58,6 +58,7 @@ type Row = [name: string, code: string, words: string, call: () => unknown];
 
 // biome-ignore format: a mistake is a line
 const REFUSED: Row[] = [
+  ["new Tensor: a list without a dtype", "argument", "new Tensor: expected a typed array", () => new H.Tensor([x, x], [1])],
   ["new Tensor: strides beyond the array", "extent", "new Tensor: shape [2, 2] with strides [5, 5] and offset 0 reads elements 0 to 10, the array has 4", () => new h.Tensor(four, [2, 2], "float32", [5, 5])],
   ["new Tensor: strides of one axis", "strides", "new Tensor: strides [1] must be one integer for each axis of [2, 2]", () => new h.Tensor(four, [2, 2], "float32", [1])],
   ["new Tensor: a negative offset", "offset", "new Tensor: offset must be an integer ≥ 0, got -1", () => new h.Tensor(four, [2, 2], "float32", undefined, -1)],

@@ -109,7 +109,7 @@ export class Tensor<D extends DType = DType> {
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
     if (arguments.length > 5) checkCount("new Tensor", arguments, 5);
     const row = typeof dtype === "string" ? DTYPES[dtype] : undefined;
-    if (!(data instanceof (row?.array ?? Array) && Array.isArray(shape))) checkFields(data, shape, dtype);
+    if (!(row && data instanceof row.array && Array.isArray(shape))) checkFields(data, shape, dtype);
     this.data = data as DataOf<D>;
     this.shape = Object.isFrozen(shape) ? shape : Object.freeze(shape.slice());
     this.dtype = dtype;
