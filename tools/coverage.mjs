@@ -56,6 +56,9 @@ const TESTS = [
   "tests/planner.test.ts",
   "tests/properties/positions.test.ts",
   "tests/arguments.test.ts",
+  "tests/argument-count.test.ts",
+  "tests/mistakes.test.ts",
+  "tests/wrong-values.test.ts",
   "tests/conformance/devices.test.ts",
 ];
 
