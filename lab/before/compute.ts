@@ -69,8 +69,8 @@ export interface RunAccess {
   readonly newModel: (seed: number) => RecurrentEncoderDecoder;
   /** A run without a step. */
   readonly newRun: (seed: number) => Run;
-  /** What the page shows of a run; `device` in words. */
-  readonly show: (run: Run, device: string, all: Iterable<Run>) => BeforeNumbers;
+  /** What the page shows of a run; `device` in words, `earlier` the losses of other seeds. */
+  readonly show: (run: Run, device: string, earlier: BeforeNumbers["earlier"]) => BeforeNumbers;
 }
 
 const newModel = (seed: number) =>
@@ -125,7 +125,7 @@ export async function compute(
   const word = isWord(typed) ? typed : WORD;
   // What differentiates is loaded when it is shown.
   const reaches = reach > 0 ? (await import("./reach.ts")).reachOf(seed) : undefined;
-  const show = (run: Run, text: string, all: Iterable<Run>): BeforeNumbers => {
+  const show: RunAccess["show"] = (run, device, earlier) => {
     const frames = [...run.snapshots.keys()]
       .filter((step) => step <= steps)
       .map((step) => {
@@ -141,12 +141,12 @@ export async function compute(
       word,
       frames,
       losses: run.losses.slice(0, steps),
-      earlier: Array.from(all, (one) => one.losses),
+      earlier,
       parameters: parameters.reduce((sum, { length }) => sum + length, 0),
       scores,
       listed: softmaxOf(scores),
       reach: reaches,
-      device: text,
+      device,
     };
   };
   if (steps === 0 && device === "cpu") return show(newRun(seed), "CPU: chosen", []);

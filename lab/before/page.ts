@@ -153,8 +153,8 @@ const DEVICES = [
 ] as const;
 
 /** What trains: the reader's choice, and in words what does. */
-const deviceControl = ({ state, numbers }: PageView) =>
-  html`<label>compute on ${menu("", DEVICES, state.device as "cpu", "device")}</label><span class="small" role="status">${numbers.device}</span>`;
+const deviceControl = ({ device }: Before, numbers: BeforeNumbers) =>
+  html`<label>compute on ${menu("", DEVICES, device as "cpu", "device")}</label><span class="small" role="status">${numbers.device}</span>`;
 
 export const page = definePage<Before, BeforeNumbers>({
   title: "Before transformers",
@@ -299,20 +299,16 @@ export const page = definePage<Before, BeforeNumbers>({
     const row = frame.weights[view.state.row] ?? [1];
     return html`${isWord(view.state.word) ? "" : html`<b>“${view.state.word}” is not six letters from a to h</b>, so the network reads “${view.numbers.word}” instead. `}${view.state.steps > view.numbers.losses.length ? html`<b>Training: step ${view.numbers.losses.length} of ${STEPS}.</b> The slider and the word work when it ends. ` : ""}Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. Letter ${view.state.row + 1} gives the most, ${percent(Math.max(...row))}, to “${view.numbers.word[indexOfLargest(row)]}”.`;
   },
-  control: (view) => {
-    const { state, numbers: n } = view;
-    return state.reach > 0
+  control: ({ state, numbers: n }) =>
+    state.reach > 0
       ? throwControl(state.seed)
       : state.steps === 0
-        ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>${deviceControl(view)}`
-        : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training" ?disabled=${n.losses.length < STEPS}><output>${Math.min(state.at, n.losses.length)}</output></label>`;
-  },
-  more: (view) => {
-    const { state, numbers: n } = view;
-    return state.steps > 0 && state.reach === 0
-      ? html`${throwControl(state.seed)}${deviceControl(view)}<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false" ?disabled=${n.losses.length < STEPS}> six letters, a to h</label>`
-      : undefined;
-  },
+        ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>${deviceControl(state, n)}`
+        : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training" ?disabled=${n.losses.length < STEPS}><output>${Math.min(state.at, n.losses.length)}</output></label>`,
+  more: ({ state, numbers: n }) =>
+    state.steps > 0 && state.reach === 0
+      ? html`${throwControl(state.seed)}${deviceControl(state, n)}<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false" ?disabled=${n.losses.length < STEPS}> six letters, a to h</label>`
+      : undefined,
   carry: ({ seed, device }) => ({ seed, device }),
   actions: {
     throw: throwAgain,

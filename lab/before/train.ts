@@ -88,7 +88,11 @@ export async function train(
   const { losses, snapshots } = run;
   const shown = () => {
     const earlier = steps > 0 ? [...runs.values()].filter((one) => one.seed !== seed) : [];
-    return access.show(run, text, earlier);
+    return access.show(
+      run,
+      text,
+      earlier.map((one) => one.losses),
+    );
   };
   try {
     while (losses.length < steps) {
