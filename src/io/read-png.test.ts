@@ -106,6 +106,56 @@ describe("readPng", () => {
     await expect(readPng(png(1, 1, 8, 0, Uint8Array.of(7, 9)))).rejects.toThrow("filter 7");
   });
 
+  /** A PNG with this header, palette and rows. */
+  const withParts = (header: readonly number[], rows: Uint8Array, palette?: readonly number[]) =>
+    Uint8Array.from(
+      [
+        png(1, 1, 8, 0, rows).subarray(0, 8),
+        chunk("IHDR", Uint8Array.from(header)),
+        ...(palette ? [chunk("PLTE", Uint8Array.from(palette))] : []),
+        chunk("IDAT", rows),
+        chunk("IEND", new Uint8Array(0)),
+      ].flatMap((part) => [...part]),
+    );
+  const header = (width: number, depth: number, type: number) => [
+    0,
+    0,
+    0,
+    width,
+    0,
+    0,
+    0,
+    1,
+    depth,
+    type,
+    0,
+    0,
+    0,
+  ];
+  const packed = deflateSync(Uint8Array.of(0, 2));
+
+  it.each<[name: string, file: Uint8Array, words: string]>([
+    ["a header of 12 bytes", withParts(header(1, 8, 0).slice(1), packed), "IHDR has 13 bytes"],
+    ["no column", withParts(header(0, 8, 0), packed), "0 × 1 pixels"],
+    ["color type 5", withParts(header(1, 8, 5), packed), "color type 5 with 8 bits"],
+    ["color type 9", withParts(header(1, 8, 9), packed), "color type 9 with 8 bits"],
+    ["indices of 16 bits", withParts(header(1, 16, 3), packed), "color type 3 with 16 bits"],
+    ["another compression", withParts([...header(1, 8, 0).slice(0, 10), 1, 0, 0], packed), "compression 1, filter 0, interlace 0"],
+    ["no palette", withParts(header(1, 8, 3), packed), "a palette of 1 to 256 colors"],
+    ["a palette of four bytes", withParts(header(1, 8, 3), packed, [1, 2, 3, 4]), "a palette of 1 to 256 colors"],
+    ["a palette of 257 colors", withParts(header(1, 8, 3), packed, Array(771).fill(0)), "a palette of 1 to 256 colors"],
+    ["a color beyond the palette", withParts(header(1, 8, 3), packed, [1, 2, 3, 4, 5, 6]), "color 2 of a palette of 2"],
+    ["pixels of four bytes", withParts(header(1, 8, 0), Uint8Array.of(0x78, 0x9c, 3, 0)), "the pixels are not a zlib stream"],
+    ["pixels with a dictionary", withParts(header(1, 8, 0), Uint8Array.of(0x78, 0xbb, ...packed.subarray(2))), "the pixels are not a zlib stream"],
+  ])("%s is refused", async (_, file, words) => {
+    await expect(readPng(file)).rejects.toMatchObject({ code: "png", message: expect.stringContaining(words) });
+  }); // biome-ignore format: a file is a line
+
+  it("a row of averages adds the mean of the pixels left and above", async () => {
+    const { data } = await readPng(png(2, 2, 8, 0, Uint8Array.of(0, 10, 21, 3, 1, 2)));
+    expect([...data].filter((_, i) => i % 4 === 0)).toEqual([10, 21, 6, 15]);
+  });
+
   it("a stream that zlib refuses with an error of its own, as in Node 20, is a typed error", async () => {
     const Refusing = class extends TransformStream {
       constructor() {
