@@ -33,6 +33,15 @@ test("the vocabulary is written in the order of its ids, tokens that are numbers
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));
 });
 
+/** GPT-2's pre-tokenizer as two steps, with these types. */
+const splitOf = (type: string, first: string, second: string) => ({
+  type,
+  pretokenizers: [
+    { type: first, pattern: { Regex: GPT2_PATTERN }, behavior: "Isolated", invert: false },
+    { type: second, add_prefix_space: false, trim_offsets: true, use_regex: false },
+  ],
+});
+
 describe("other spellings of the same", () => {
   test("merges as pairs, and a model without its type", () => {
     const pairs = read(bpe, ({ model }) => {
@@ -45,13 +54,7 @@ describe("other spellings of the same", () => {
 
   test("GPT-2's pattern in a Split of its own", () => {
     const split = read(bpe, (file) => {
-      file.pre_tokenizer = {
-        type: "Sequence",
-        pretokenizers: [
-          { type: "Split", pattern: { Regex: GPT2_PATTERN }, behavior: "Isolated", invert: false },
-          { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false },
-        ],
-      };
+      file.pre_tokenizer = splitOf("Sequence", "Split", "ByteLevel");
     });
     expect(split.spec).toEqual(bpe.spec);
   });
@@ -79,6 +82,7 @@ describe("other spellings of the same", () => {
       file.padding = { strategy: "BatchLongest" };
       delete file.post_processor;
       delete file.normalizer;
+      delete file.pre_tokenizer.use_regex;
       delete file.version;
     });
     expect(other.spec).toEqual(bpe.spec);
@@ -102,6 +106,12 @@ describe("a setting that heed would treat differently is refused by name", () =>
     ["added_tokens", (file) => (file.added_tokens = {})],
     ["added_tokens", (file) => delete file.added_tokens[0].lstrip],
     ["added_tokens", (file) => (file.added_tokens[0].id = "0")],
+    ["model: expected an object", (file) => (file.model = [])],
+    ["use_regex must be true or false, got 5", (file) => (file.pre_tokenizer.use_regex = 5)],
+    ["pre_tokenizer", (file) => (file.pre_tokenizer = splitOf("Steps", "Split", "ByteLevel"))],
+    ["pre_tokenizer", (file) => (file.pre_tokenizer = splitOf("Sequence", "Cut", "ByteLevel"))],
+    ["pre_tokenizer", (file) => (file.pre_tokenizer = splitOf("Sequence", "Split", "Bytes"))],
+    ["pre_tokenizer", (file) => (file.pre_tokenizer = { type: "Sequence", pretokenizers: [5, 6] })],
   ])("%s", (name, change) => {
     expect(() => read(bpe, change)).toThrow(FormatError);
     expect(() => read(bpe, change)).toThrow(new RegExp(name));
@@ -109,6 +119,8 @@ describe("a setting that heed would treat differently is refused by name", () =>
 
   test.each<[string, (file: File) => void]>([
     ["normalizer", (file) => (file.normalizer.lowercase = 1)],
+    ["normalizer: strip_accents", (file) => (file.normalizer.strip_accents = 1)],
+    ["model: vocab must be an object", ({ model }) => (model.vocab = [])],
     ["pre_tokenizer", (file) => (file.pre_tokenizer.type = "ByteLevel")],
     ["decoder", (file) => (file.decoder.prefix = "@@")],
     ["unk_token", ({ model }) => delete model.unk_token],

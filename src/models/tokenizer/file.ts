@@ -78,17 +78,11 @@ function tokenizerOf(parts: ReadonlyMap<string, Part>, end: number, refuse: Refu
     value === null ? undefined : readPostProcessor(new ConfigPart(value, no)).template,
   );
   if (model.kind === "bpe") {
-    part("normalizer", (value, no) => {
-      if (value !== null) no(`expected null beside a BPE model, got ${typeName(value)}`);
-    });
     const addPrefixSpace = part("pre_tokenizer", readByteLevel);
-    part("decoder", (value, no) => {
-      fields(value, "ByteLevel", no);
-    });
     return new Tokenizer({ ...model, addPrefixSpace, added, template });
   }
   const normalizer = part("normalizer", (value, no) => {
-    const it = fields(value, "BertNormalizer", no);
+    const it = value as Fields;
     return {
       cleanText: flag(it, "clean_text", no),
       handleChineseChars: flag(it, "handle_chinese_chars", no),
@@ -96,20 +90,25 @@ function tokenizerOf(parts: ReadonlyMap<string, Part>, end: number, refuse: Refu
       lowercase: flag(it, "lowercase", no),
     };
   });
-  part("pre_tokenizer", (value, no) => {
-    fields(value, "BertPreTokenizer", no);
-  });
   const cleanup = part("decoder", (value, no) => {
-    const it = fields(value, "WordPiece", no);
+    const it = value as Fields;
     if (it.get("prefix") !== model.prefix) no(`prefix must be the model's, ${quote(model.prefix)}`);
     return flag(it, "cleanup", no);
   });
   return new Tokenizer({ ...model, normalizer, cleanup, added, template });
 }
 
-/** True for the two kinds that are not read step by step; the readers below report their errors. */
-function isShort(file: ReadonlyMap<string, Json>): boolean {
-  const typeOf = (value: Json | undefined) => (value instanceof Map ? value.get("type") : undefined);
+type Fields = ReadonlyMap<string, Json>;
+
+const typeOf = (value: Json | undefined) => (value instanceof Map ? value.get("type") : undefined);
+
+/** The type of a model. Files of early versions have none: a model is known by its fields. */
+const modelType = (model: Fields) =>
+  model.get("type") ??
+  (model.has("merges") ? "BPE" : model.has("max_input_chars_per_word") ? "WordPiece" : undefined);
+
+/** True for the two kinds that are not read step by step: the types of their parts are then known. The readers below report other errors. */
+function isShort(file: Fields): boolean {
   const get = (name: string) => file.get(name);
   const model = get("model");
   if (!(model instanceof Map)) return true;
@@ -117,13 +116,14 @@ function isShort(file: ReadonlyMap<string, Json>): boolean {
   const plainPost =
     post == null ||
     typeOf(post) === "TemplateProcessing" ||
-    (typeOf(post) === "ByteLevel" && (post as ReadonlyMap<string, Json>).get("trim_offsets") === false);
+    (typeOf(post) === "ByteLevel" && (post as Fields).get("trim_offsets") === false);
   const added = get("added_tokens");
   const normalized =
     Array.isArray(added) && added.some((one) => one instanceof Map && one.get("normalized") === true);
   const decoder = typeOf(get("decoder"));
   const cut = get("pre_tokenizer");
-  if (typeOf(model) === "WordPiece" || model.has("max_input_chars_per_word"))
+  const type = modelType(model);
+  if (type === "WordPiece")
     return (
       typeOf(get("normalizer")) === "BertNormalizer" &&
       typeOf(cut) === "BertPreTokenizer" &&
@@ -133,7 +133,7 @@ function isShort(file: ReadonlyMap<string, Json>): boolean {
     );
   const vocab = model.get("vocab");
   return (
-    (typeOf(model) === "BPE" || (model.has("merges") && !model.has("type"))) &&
+    type === "BPE" &&
     get("normalizer") == null &&
     isGpt2Cut(cut) &&
     decoder === "ByteLevel" &&
@@ -146,11 +146,11 @@ function isShort(file: ReadonlyMap<string, Json>): boolean {
 
 /** True for GPT-2's pre-tokenizer, as a ByteLevel or as a Split with the same pattern. */
 function isGpt2Cut(cut: Json | undefined): boolean {
-  if (!(cut instanceof Map)) return false;
-  if (cut.get("type") === "ByteLevel") return cut.get("use_regex") !== false;
-  const steps = cut.get("pretokenizers");
+  if (typeOf(cut) === "ByteLevel") return (cut as Fields).get("use_regex") !== false;
+  const steps = typeOf(cut) === "Sequence" ? (cut as Fields).get("pretokenizers") : undefined;
   const [split, level] = Array.isArray(steps) && steps.length === 2 ? steps : [];
   if (!(split instanceof Map && level instanceof Map)) return false;
+  if (typeOf(split) !== "Split" || typeOf(level) !== "ByteLevel") return false;
   const pattern = split.get("pattern");
   return (
     pattern instanceof Map &&
@@ -176,12 +176,8 @@ type WordPieceModel = Pick<
 
 function readModel(value: Json, no: No): BpeModel | WordPieceModel {
   const it = object(value, no);
-  // Files of early versions have no type: a model is known by its fields.
-  const type =
-    it.get("type") ??
-    (it.has("merges") ? "BPE" : it.has("max_input_chars_per_word") ? "WordPiece" : undefined);
   const vocab = readVocabulary(it.get("vocab"), no);
-  if (type === "WordPiece") {
+  if (modelType(it) === "WordPiece") {
     const prefix = it.get("continuing_subword_prefix");
     const unknown = it.get("unk_token");
     const maxCharacters = it.get("max_input_chars_per_word");
@@ -191,12 +187,6 @@ function readModel(value: Json, no: No): BpeModel | WordPieceModel {
       return no("max_input_chars_per_word must be an integer ≥ 1");
     return { kind: "wordpiece", vocab, unknown, prefix, maxCharacters };
   }
-  if (type !== "BPE") return no(`type ${shown(type)}; heed reads BPE over bytes and WordPiece`);
-  for (const [name, allowed] of BPE_SETTINGS)
-    if (it.has(name) && !allowed.includes(it.get(name) as null))
-      no(
-        `${name} must be ${allowed.map((one) => JSON.stringify(one)).join(" or ")}, got ${shown(it.get(name))}`,
-      );
   const merges = it.get("merges");
   if (!Array.isArray(merges)) return no("merges must be a list");
   return { kind: "bpe", vocab, merges: merges.map((merge, i) => readMerge(merge, i, no)) };
@@ -232,25 +222,10 @@ function readMerge(value: Json, place: number, no: No): readonly [string, string
 
 /** Whether GPT-2's pre-tokenizer, as a ByteLevel or as a Split with the same pattern, prepends a space. */
 function readByteLevel(value: Json, no: No): boolean {
-  if (value instanceof Map && value.get("type") === "Sequence") {
-    const steps = value.get("pretokenizers");
-    if (!Array.isArray(steps) || steps.length !== 2) return no("expected a Split and a ByteLevel");
-    const split = fields(steps[0], "Split", no);
-    const pattern = split.get("pattern");
-    const regex = pattern instanceof Map ? pattern.get("Regex") : undefined;
-    if (regex !== GPT2_PATTERN)
-      no(`the pattern ${shown(regex)} is not one heed knows; it knows ${GPT2_PATTERN}`);
-    if (split.get("behavior") !== "Isolated" || split.get("invert") !== false)
-      no("Split must be Isolated and not inverted");
-    const level = fields(steps[1], "ByteLevel", no);
-    if (flag(level, "use_regex", no) || flag(level, "add_prefix_space", no))
-      no("the ByteLevel behind a Split must not split or add a space itself");
-    return false;
-  }
-  const level = fields(value, "ByteLevel", no);
-  if (level.has("use_regex") && !flag(level, "use_regex", no))
-    no("ByteLevel without use_regex splits nothing");
-  return flag(level, "add_prefix_space", no);
+  const cut = value as Fields;
+  if (cut.get("type") === "Sequence") return false;
+  if (cut.has("use_regex")) flag(cut, "use_regex", no);
+  return flag(cut, "add_prefix_space", no);
 }
 
 function readAdded(value: Json, { kind }: { kind: string }, no: No): AddedToken[] {
@@ -276,22 +251,11 @@ function readAdded(value: Json, { kind }: { kind: string }, no: No): AddedToken[
   });
 }
 
-/** The fields of a part that must be of type `type`. */
-function fields(value: Json, type: string, no: No): ReadonlyMap<string, Json> {
-  if (!(value instanceof Map) || value.get("type") !== type)
-    return no(`expected ${type}, got ${typeName(value)}`);
-  return value;
-}
-
-function object(value: Json, no: No): ReadonlyMap<string, Json> {
+function object(value: Json, no: No): Fields {
   return value instanceof Map ? value : no(`expected an object, got ${shown(value)}`);
 }
 
-function flag(it: ReadonlyMap<string, Json>, name: string, no: No): boolean {
+function flag(it: Fields, name: string, no: No): boolean {
   const value = it.get(name);
   return typeof value === "boolean" ? value : no(`${name} must be true or false, got ${shown(value)}`);
-}
-
-function typeName(value: Json): string {
-  return value instanceof Map ? `type ${shown(value.get("type"))}` : shown(value);
 }

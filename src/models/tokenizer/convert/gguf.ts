@@ -62,6 +62,7 @@ function flag(values: Values, name: string, usual: boolean): boolean {
 export function ggufTokenizerJson(values: Values): object {
   const model = values.get(`${PREFIX}model`);
   const tokens = texts(values, "tokens");
+  if (tokens.length === 0) throw new FormatError("gguf-tokenizer", `${WHAT}: ${PREFIX}tokens has no tokens`);
   const kinds = numbers(values, "token_type", tokens.length, 1);
   const id = (name: string): number | undefined => {
     const value = values.get(`${PREFIX}${name}_token_id`);

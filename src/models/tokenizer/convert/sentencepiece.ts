@@ -4,7 +4,7 @@
  * tokenizer_config.json decide; the families with an order of ids of their own are those of `ORDERS`.
  */
 import { ProtoMessage } from "../../../io/protobuf.ts";
-import { asBytes, quote, type Refuse, refuser } from "../../../io/refuse.ts";
+import { asBytes, type Refuse, refuser } from "../../../io/refuse.ts";
 import { addedTokens, bpeModel, mergesOf, type SpecialToken, templatePart, tokenizerFile } from "./parts.ts";
 
 /** Kinds of pieces. */
@@ -61,11 +61,13 @@ export function readSentencePiece(
     const value = trainer.integer(number) ?? otherwise;
     return value < pieces.length ? value : trainer.refuse(`an id of ${value} among ${pieces.length} pieces`);
   };
+  const unknown = id(40, 0);
+  if (unknown < 0) return trainer.refuse("no piece for unknown text");
   const table = normalizer?.last(2);
   return {
     kind: type === 1 ? "Unigram" : "BPE",
     pieces,
-    unknown: id(40, 0),
+    unknown,
     first: id(41, 1),
     last: id(42, 2),
     byteFallback: trainer.integer(35) === 1,
@@ -111,7 +113,7 @@ export function sentencePieceJson(
   const pieces = ORDERS[modelType.replace(/^(?:mt5|umt5)$/, "t5")]?.(direct, config) ?? direct;
   const vocab = new Map(pieces.map(([text], id) => [text, id]));
   const idOf = (text: string) => vocab.get(text) ?? -1;
-  const unknown = idOf(model.pieces[model.unknown]?.text ?? "");
+  const unknown = idOf(model.pieces[model.unknown].text);
   const special: SpecialToken[] = model.pieces.flatMap(({ text, kind }) =>
     kind === UNKNOWN || kind === CONTROL || kind === USER_DEFINED
       ? [{ id: idOf(text), content: text, special: kind !== USER_DEFINED }]
@@ -201,12 +203,8 @@ function templateOf(
   return templatePart(
     [...start, "A", ...end],
     [...start, "A", ...end, ...typed([...start, "B", ...end])],
-    (name) => (idOf(name) >= 0 ? idOf(name) : missing(name)),
+    idOf,
   );
-}
-
-function missing(name: string): never {
-  return refuser("SentencePiece model")("sentencepiece", 0, `no piece ${quote(name)}`);
 }
 
 /** Bytes in base64, in parts that fit a call's arguments. */
