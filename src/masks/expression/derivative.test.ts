@@ -3,7 +3,7 @@ import { alibi } from "../alibi.ts";
 import { relativeBias } from "../relative.ts";
 import { softcap } from "../softcap.ts";
 import { derivative } from "./derivative.ts";
-import { type NumberExpression, scoreMod, type VARS, withScore } from "./expr.ts";
+import { type NumberExpression, scoreMod, VARS, withScore } from "./expr.ts";
 import { type Cell, compile } from "./js.ts";
 import { table } from "./table.ts";
 
@@ -52,6 +52,7 @@ it("the derivative of every operation of a score mod agrees with central differe
     ({ score, q }) => score.mul(score).div(q.toFloat().add(2)),
     ({ score }) => score.toFloat().tanh().mul(score),
     ({ score }) => score.mul(0.3).exp(),
+    ({ score }) => score.mul(2).abs().mul(score),
     ({ score }) => score.abs().add(1).log(),
     ({ score }) => score.mul(score).add(1).sqrt().neg(),
     ({ score, q, k }) => score.min(q.sub(k).toFloat().add(0.25)).max(-1.1),
@@ -74,6 +75,8 @@ it("the derivative is omitted where it is 1, and is 0 where the score is not use
   const constant = derivative(scoreMod(({ score, q }) => q.toFloat().add(score.mul(0))).expr)
     .score as NumberExpression;
   expect(compile(constant)(cells[0])).toBe(0);
+  const unused = derivative(VARS.q.toFloat()).score as NumberExpression;
+  expect(compile(unused)(cells[0])).toBe(0);
 });
 
 it("an infinity in the branch that is not selected does not propagate", () => {

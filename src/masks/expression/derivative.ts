@@ -36,7 +36,6 @@ export function derivative(expr: NumberExpression): Derivative {
     node.args.forEach((argument, n) => {
       if (!depends(argument)) return;
       const part = partOf(node, n, adjoint);
-      if (!part) return;
       const earlier = adjoints.get(argument);
       adjoints.set(argument, earlier ? earlier.add(part) : part);
     });
@@ -71,12 +70,11 @@ function fromTheRoot(root: Expression): Expression[] {
   return order.reverse();
 }
 
-/** adjoint · ∂node/∂argument n; undefined where it is 0 everywhere. */
-function partOf(node: Expression, n: number, adjoint: NumberExpression): NumberExpression | undefined {
+/** adjoint · ∂node/∂argument n, for a node and an argument that are floats. */
+function partOf(node: Expression, n: number, adjoint: NumberExpression): NumberExpression {
   const [a, b] = node.args as NumberExpression[];
   const self = node as NumberExpression;
   switch (node.op) {
-    case "float":
     case "add": return adjoint;
     case "sub": return n === 0 ? adjoint : mapAdjoint(adjoint, (x) => x.neg());
     case "mul": return times(adjoint, n === 0 ? b : a);
@@ -89,8 +87,8 @@ function partOf(node: Expression, n: number, adjoint: NumberExpression): NumberE
     case "log": return mapAdjoint(adjoint, (x) => x.div(a));
     case "tanh": return times(adjoint, ONE.sub(self.mul(self)));
     case "sqrt": return mapAdjoint(adjoint, (x) => x.div(self.mul(2)));
-    case "select": return n === 0 ? undefined : where(node.args[0] as BoolExpression, n === 1, adjoint);
-    default: return undefined;
+    // select: no other operation with a float as argument gives a float.
+    default: return where(node.args[0] as BoolExpression, n === 1, adjoint);
   } // biome-ignore format: a row an operation
 }
 

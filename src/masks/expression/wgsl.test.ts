@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { alibi } from "../alibi.ts";
 import { softcap } from "../softcap.ts";
 import { slidingWindow } from "../window.ts";
-import { maskMod, type Table } from "./expr.ts";
+import { boolConst, type Expression, maskMod, type Table, VARS } from "./expr.ts";
+import { table } from "./table.ts";
 import { printWgsl, type WgslLeaves } from "./wgsl.ts";
 
 const leaves: WgslLeaves = {
@@ -31,6 +32,30 @@ it("a mask becomes statements, and a subexpression that appears twice is compute
       "t4",
     ].join("\n"),
   );
+});
+
+it("every operation is written in WGSL", () => {
+  const { q, k, score } = VARS;
+  const far = q.gt(k);
+  const rows: [Expression, string][] = [
+    [far.select(q, k), "select(k, q, t0)"],
+    [q.neg(), "-q"],
+    [far.not(), "!t0"],
+    [q.floorDiv(3), "floorDiv(q, int(3))"],
+    [q.min(k), "min(q, k)"],
+    [q.max(k), "max(q, k)"],
+    [score.min(2), "least(score, float(2))"],
+    [score.max(2), "greatest(score, float(2))"],
+    [score.abs(), "abs(score)"],
+    [far.or(k.eq(0)), "t0 || t1"],
+  ];
+  for (const [x, want] of rows) expect(text(x).split(" = ").at(-1)?.split(";")[0]).toBe(want);
+  expect(text(boolConst(true))).toBe("\ntrue");
+});
+
+it("an entry of a table of two axes is at its row-major index", () => {
+  const entries = table({ data: new Float32Array(6), shape: [2, 3] });
+  expect(text(entries.at(VARS.h, VARS.k))).toContain("[(clamp(h, 0, 1)) * 3 + clamp(k, 0, 2)]");
 });
 
 it("two windows differ only in their constants", () => {

@@ -5,6 +5,7 @@ import { readSafetensors } from "../../io/safetensors/safetensors.ts";
 import type { HeadRef } from "../block.ts";
 import type { HeadStore } from "../head-store.ts";
 import { storeFrom } from "../layout/from.ts";
+import type { StoreInput } from "../layout/input.ts";
 import { sampleBundle } from "../sample.ts";
 import { writeBundle } from "./bundle.ts";
 import { openStore } from "./open.ts";
@@ -86,6 +87,64 @@ describe("a bundle of the first tokens", () => {
     expect(part.blocks[0].has.lse).toBe(false);
     part.dispose();
     store.dispose();
+  });
+});
+
+describe("states, results, pictures and overrides of a block", () => {
+  const f32 = (...shape: number[]) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape });
+  const layer = () => ({
+    query: f32(2, 4, 3),
+    key: f32(2, 4, 3),
+    value: f32(2, 4, 3),
+    valueNorm: f32(2, 4),
+  });
+  const image = { data: new Uint8Array(2 * 2 * 3), shape: [2, 2, 3], dtype: "uint8" };
+  const evidence = [
+    {
+      kind: "effects",
+      command: "heed ablate",
+      value: 1,
+      effects: [{ part: "mlp", layer: 0, change: 1, value: 0 }],
+    },
+  ] as const;
+  const input = {
+    blocks: [
+      {
+        tokens: ["a", "b", "c", "d"],
+        states: [0, 1, 2, 3].map(() => f32(4, 5)),
+        layers: [layer(), layer(), layer()],
+        pictures: [{ image, first: 1, rows: 1, columns: 2 }],
+        recipe: { layerOverrides: { 1: { mask: "causal" } } },
+        evidence,
+      },
+    ],
+  } as StoreInput;
+  const opened = async (options: object) => {
+    const bytes = await writeBundle(input, options);
+    const { tensors, metadata } = readSafetensors(bytes);
+    return { tensors, metadata, block: (await openStore(bytes)).blocks[0] };
+  };
+
+  it("are all in a complete bundle", async () => {
+    const { tensors, block } = await opened({});
+    expect(block).toMatchObject({ states: [0, 1, 2, 3], evidence, layers: [0, 1, 2] });
+    expect(block.pictures).toEqual([{ tensor: "self.picture.0", first: 1, rows: 1, columns: 2 }]);
+    expect(block.recipe.layerOverrides).toEqual({ 1: { mask: "causal" } });
+    expect([...tensors.keys()].filter((name) => name.includes("vnorm")).length).toBe(3);
+  });
+
+  it("of one layer are the states before and after it", async () => {
+    expect((await opened({ layers: [1] })).block.states).toEqual([1, 2]);
+  });
+
+  it("of some tokens are their states; a picture whose patches are left out, and results, are left out", async () => {
+    const { tensors, metadata, block } = await opened({ tokens: 2, dtype: "float64" });
+    expect(tensors.get("self.state.0")).toMatchObject({ shape: [2, 5], dtype: "float64" });
+    expect(tensors.get("self.vnorm.0")).toMatchObject({ shape: [2, 2], dtype: "float32" });
+    expect(block.pictures).toBeUndefined();
+    expect([...metadata.keys()].filter((name) => name.startsWith("evidence"))).toEqual([]);
+    expect((await opened({ tokens: 3 })).block.pictures).toHaveLength(1);
+    expect((await opened({ heads: [1] })).block.evidence).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Metadata of files, valid and invalid: each invalid entry is one problem with the entry's name, and the rest of the file is shown. */
-import { FormatError, randn } from "heed";
+import { cast, FormatError, ones, randn } from "heed";
 import { readSafetensors, writeNpz, writeSafetensors } from "heed/io";
 import { describe, expect, it } from "vitest";
 import { writeBundle } from "./bundle.ts";
@@ -29,6 +29,7 @@ describe("metadata of a bundle", () => {
       "segments: query: expected [from, to) with 0 ≤ from ≤ to, got [2, 1]",
     ],
     [{ segments: [{ name: "A", key: "all" }] }, 'segments: key: expected a list, got "all"'],
+    [{ segments: [{ name: "A", key: [0, 9] }, 5] }, "segments: expected an object, got 5"],
     [{ segments: ["A"] }, 'segments: expected an object, got "A"'],
     [{ pictures: [{ tensor: 1 }] }, "pictures: tensor: expected the name of a tensor, got 1"],
     [
@@ -51,6 +52,21 @@ describe("metadata of a bundle", () => {
     ).toBe(true);
     expect(store.blocks[0]).toMatchObject({ heads: 2, Nq: 3, Nk: 3 });
     store.dispose();
+  });
+
+  it("of segments, warnings and a language is read; long and invalid warnings are cut and reported", async () => {
+    const store = await opened({
+      blocks: JSON.stringify({ self: { segments: [{ name: "A", key: [1, 3] }] } }),
+      warnings: JSON.stringify(["the numbers are rounded", "x".repeat(2000)]),
+    });
+    expect(store.blocks[0].segments).toEqual([{ name: "A", key: [1, 3] }]);
+    const texts = store.report.problems.map(({ text }) => text);
+    expect(texts[0]).toBe("the numbers are rounded");
+    expect(texts[1]).toMatch(/^x+…$/);
+    expect(texts[1].length).toBeLessThan(1000);
+    const invalid = await opened({ warnings: "5" });
+    expect(invalid.report.problems.map(({ text }) => text)).toEqual([expect.stringContaining("`warnings`")]);
+    for (const one of [store, invalid]) one.dispose();
   });
 
   it("of a newer version is refused before anything is read", async () => {
@@ -133,6 +149,36 @@ describe("JSON of attention", () => {
 });
 
 describe("arrays with common names", () => {
+  it("of the sums of rows and the norms of values have an axis fewer", async () => {
+    const [lse, vnorm] = [randn([2, 3], { seed: 4 }), cast(ones([2, 3]), "float32")];
+    const store = await openStore(await writeNpz({ q, k, lse, vnorm }));
+    expect(store.blocks[0].has).toMatchObject({ lse: true });
+    await expect(
+      openStore(await writeNpz({ q, k, lse: randn([1], { seed: 1 }).reshape([]) })),
+    ).rejects.toThrow(
+      "openStore: `lse` is []; expected [layers, heads, keys], with or without its first axes",
+    );
+    store.dispose();
+  });
+
+  it("may have the names of a bundle, and take tokens, a recipe and a language from the call", async () => {
+    const options = { tokens: ["x", "y", "z"], recipe: { mask: "causal" as const }, lang: "de" };
+    const store = await openStore(await writeNpz({ "self.q.0": q, "self.k.0": k }), options);
+    expect(store.blocks[0]).toMatchObject({
+      queryTokens: options.tokens,
+      queryLang: "de",
+      recipe: { mask: "causal" },
+    });
+    await expect(openStore(bundle, { recipe: 5 as never })).rejects.toThrow(
+      "openStore: recipe must be an object, got 5",
+    );
+    store.dispose();
+    const { tensors } = readSafetensors(bundle);
+    const bare = await openStore(writeSafetensors(tensors, { metadata: { heed: "1" } }), options);
+    expect(bare.blocks[0].queryTokens).toEqual(options.tokens);
+    bare.dispose();
+  });
+
   it("are opened; arrays with unknown names are reported", async () => {
     const store = await openStore(await writeNpz({ q, k, speed: randn([3], { seed: 3 }) }));
     expect(store.report.problems.map(({ text }) => text).join()).toMatch(
@@ -165,8 +211,9 @@ describe("results in a bundle", () => {
     queryComponents: [component],
     keyComponents: [component],
   };
+  const mlp = { part: "mlp", layer: 0, change: 0.1, value: 1 };
   const effect = { part: "head", layer: 0, head: 1, change: 0.1, value: 1 };
-  const effects = { kind: "effects", command: "heed ablate", value: 0.9, effects: [effect] };
+  const effects = { kind: "effects", command: "heed ablate", value: 0.9, effects: [effect, mlp] };
 
   it("that are valid are returned as they are", async () => {
     const { value, ...rest } = effect;
@@ -187,6 +234,7 @@ describe("results in a bundle", () => {
     [[{ ...score, weight: "a lot" }], 'weight: expected a number, got "a lot"'],
     [[{ ...score, rest: { value: 1 } }], "rest: difference: expected a number, got undefined"],
     [[{ ...score, terms: [share] }], "terms: expected an object, got undefined"],
+    [[{ ...score, keyComponents: [{ component: { kind: 1 }, ...share }] }], "kind: expected a text, got 1"],
     [[{ ...score, keyComponents: [share] }], "keyComponents: expected an object, got undefined"],
     [[{ ...score, queryComponents: undefined }], "queryComponents: expected a list, got undefined"],
     [[{ ...effects, value: null }], "value: expected a number, got null"],
