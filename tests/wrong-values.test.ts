@@ -116,6 +116,7 @@ const REFUSED: Row[] = [
   ["describeHead of nothing", "argument", "describeHead: expected a block, store.blocks[0], got", () => V.describeHead({}, {})],
   ["writeNpz of a list", "tensors", "writeNpz: expected a Map or an object of tensors by name, { x: tensor }, got", () => I.writeNpz([x])],
   ["writeSafetensors of a list", "tensors", "writeSafetensors: expected a Map or an object of tensors by name", () => I.writeSafetensors([x])],
+  ["a tensor by its number", "tensor", "openSafetensors: no tensor 0", () => (file as any).read(0)],
   ["rows as a number", "rows", 'openSafetensors: rows 1 of tensor "x" [2, 3]; expected [from, to]', () => (file as any).read("x", { rows: 1 })],
   ["a color beyond 255", "palette", "writePng: a color is [red, green, blue], integers from 0 to 255; palette[0] is [300, 0, 0]", () => io.writePng(1, 1, { palette: [[300, 0, 0]] })],
   ["a transparent color that is not there", "transparent", "writePng: transparent must be an index of palette, got 1", () => io.writePng(1, 1, { palette: [[0, 0, 0]], transparent: 1 })],

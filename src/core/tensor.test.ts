@@ -36,6 +36,7 @@ describe("a tensor", () => {
     ]);
     expect(zeros([2, 3, 4, 5]).transpose(1, -1).shape).toEqual([2, 5, 4, 3]);
     expect(() => six.transpose(0, 5)).toThrow(/axes 0, 5 of a tensor of 2 axes/);
+    expect(() => six.transpose(0, "1" as never)).toThrow(/two axes to exchange as numbers.*got "1"/);
   });
   it("reshapes without a copy where possible, with one axis −1", () => {
     expect(six.reshape([3, -1]).shape).toEqual([3, 2]);
@@ -144,6 +145,13 @@ describe("tensors of other libraries", () => {
     for (const shape of [[-1], [1.5], [Number.NaN], [2 ** 53]])
       expect(() => asTensor("x", { data, shape })).toThrow(ShapeError);
     expect(() => asTensor("x", { data } as never)).toThrow(/without a shape/);
+    expect(() => asTensor("x", undefined as never)).toThrow(
+      /got undefined; a name that a Map or an object does not/,
+    );
+    expect(() => asTensor("x", [data] as never)).toThrow(/rows that are typed arrays: stack/);
+    expect(() =>
+      asTensor("x", { data, shape: [2, 3], fortranOrder: true, strides: [3, 1] } as never),
+    ).toThrow("x: fortranOrder and strides contradict each other; leave one of them out");
     expect(() => zeros([2 ** 30, 2 ** 30])).toThrow(/more than 2\^53 elements/);
   });
 });

@@ -64,6 +64,7 @@ const TORCH: [name: string, code: string, file: Uint8Array, words?: string][] = 
     "torch-shape",
     zip(dict(tensor(2, 0, int(2 ** 30) + int(2 ** 30), int(0) + int(0)))),
   ],
+  ["a member twice", "zip-duplicate", writeMembers("test", [1, 2].map(() => ({ name: "x/data.pkl", bytes: latin1(good) })))],
   ["a pickle that ends in its middle", "file-truncated", zip(good.slice(0, 40))],
   ["a call of a function", "pickle-code", zip(`\x80\x02cos\nsystem\n(${text("true")}tR.`)],
   ["a call by names on the stack", "pickle-code", zip(`\x80\x04${text("os")}${text("system")}\x93.`)],

@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { ServedContent } from "./content.ts";
+import { describeModel, ServedContent } from "./content.ts";
+import { respondWithFile } from "./responses.ts";
 
 const pages = new Map();
 const going = new AbortController().signal;
@@ -15,6 +16,31 @@ it("a run that fails gives its error, and later runs still run, those of closed 
   const closed = content.enqueue(async () => ({ name: "c" }), AbortSignal.abort());
   expect(await failed).toEqual({ error: "no memory" });
   expect([await after, await closed]).toEqual([{ name: "b" }, {}]);
+});
+
+it("a model that answers questions has a path for them", () => {
+  const model = { name: "m", predicts: "none", text: "a", ablate: async () => ({}) } as const;
+  const described = { name: "m", predicts: "none", text: "a", path: "/ablate/x/text" };
+  expect(describeModel(model as never, "x/text")).toEqual(described);
+  expect(describeModel({ ...model, answer: async () => ({}) } as never, "x/text")).toEqual({
+    ...described,
+    ask: "/ask/x/text",
+  });
+});
+
+it("a file is read no further when its client has gone", async () => {
+  let reads = 0;
+  const response = { destroyed: false, writeHead: () => response, write: () => true, end: () => {} };
+  const source = {
+    size: 2 ** 24,
+    read: async (_: number, length: number) => {
+      response.destroyed = ++reads === 2;
+      return new Uint8Array(length);
+    },
+    close: async () => {},
+  };
+  await respondWithFile(response as never, source, false, undefined);
+  expect(reads).toBe(2);
 });
 
 it("of the files of texts the last 64 are kept, the others are closed with their models", async () => {

@@ -183,7 +183,7 @@ async function listenOn(server: Server, address: string, port: number): Promise<
 /** An error of the system as a typed one; other errors as they are. */
 function listenError(error: unknown, { host, port }: ServerOptions): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (!/^E[A-Z]+$/.test(code ?? "")) return error;
+  if (!/^E[A-Z]+$/.test(String(code))) return error;
   const address = `${host ?? "127.0.0.1"}, ${port === undefined ? "a free port" : `port ${port}`}`;
   const why = code === "EADDRINUSE" ? "another program uses this port" : message;
   return new OptionError("listen", `cannot listen on ${address}: ${why}`, { host, port, errno: code });

@@ -209,10 +209,59 @@ test("a holder that lost its lock learns it from check()", async () => {
     code: "lock-lost",
     message: expect.stringContaining("is now in use by process 7 on node07 (heed train)"),
   });
+  writeFileSync(join(folder, LOCK), "not a lock");
+  await expect(release.check()).rejects.toThrow("is now in use by another process");
   rmSync(join(folder, LOCK));
+  await release();
+});
+
+test("a lock of an earlier version with this number is of another process if it is older than this one", async () => {
+  const file = join(folder, LOCK);
+  writeFileSync(file, JSON.stringify({ pid: process.pid, host: hostname(), doing: "earlier" }));
+  await expect(lockFolder(folder, "test")).rejects.toThrow(/is in use by process \d+ on .* \(earlier\)/);
+  utimesSync(file, 1, 1);
+  await (await lockFolder(folder, "test"))();
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 describe.skipIf(process.platform !== "linux")("a number that was used again", () => {
+  /** A lock of this machine with another number. */
+  const lockOf = async (pid: number, start: string) => {
+    const release = await lockFolder(folder, "test");
+    const holder = JSON.parse(readFileSync(join(folder, LOCK), "utf8"));
+    await release();
+    return JSON.stringify({ ...holder, pid, start });
+  };
+  const startOf = (pid: number) =>
+    readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ")[19];
+
+  test("is not the process that started at another time; the process that did is alive", async () => {
+    writeFileSync(join(folder, LOCK), await lockOf(process.ppid, startOf(process.ppid)));
+    await expect(lockFolder(folder, "test")).rejects.toThrow(`is in use by process ${process.ppid} on`);
+    rmSync(join(folder, LOCK));
+    writeFileSync(join(folder, LOCK), await lockOf(process.ppid, "1"));
+    await (await lockFolder(folder, "test"))();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("and that the system does not describe is dead, unless it may be of another user", async () => {
+    const text = await lockOf(999_999_999, "1");
+    writeFileSync(join(folder, LOCK), text);
+    await (await lockFolder(folder, "test"))();
+    writeFileSync(join(folder, LOCK), text);
+    const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+      throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
+    });
+    try {
+      await expect(lockFolder(folder, "test")).rejects.toThrow("is in use by process 999999999 on");
+    } finally {
+      kill.mockRestore();
+      rmSync(join(folder, LOCK));
+    }
+  });
+
   test("is not the process that held the lock", async () => {
     const release = await lockFolder(folder, "test");
     const text = readFileSync(join(folder, LOCK), "utf8");

@@ -17,9 +17,10 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { faultAt } from "../../../tests/files/faults.ts";
 import { saveFile } from "../index.ts";
+import { keepPrevious, makeFolder, previousOf, writeAll } from "./save.ts";
 
 const OLD = Buffer.from("the old file");
 const PIECES = ["the new file, ", "in pieces, ", "whole"].map((s) => new Uint8Array(Buffer.from(s)));
@@ -202,6 +203,44 @@ describe("saveFile", () => {
       expect(await readdir(folder)).toEqual(["x.npy"]);
     },
   );
+
+  test("the previous file is kept, as a copy where the file system has no links; a missing one is none", async () => {
+    await keepPrevious(path);
+    expect(await readdir(folder)).toEqual([]);
+    await writeFile(path, OLD);
+    const fs = process.getBuiltinModule("node:fs/promises");
+    const failure = Object.assign(new Error("EPERM: operation not permitted"), { code: "EPERM" });
+    const link = vi.spyOn(fs, "link").mockRejectedValueOnce(failure);
+    try {
+      await keepPrevious(path);
+      expect(link).toHaveBeenCalledOnce();
+    } finally {
+      link.mockRestore();
+    }
+    expect(await readFile(previousOf(path))).toEqual(OLD);
+    expect((await readdir(folder)).sort()).toEqual(["x.npy", "x.npy.1"]);
+  });
+
+  test("bytes for a place in a file are written in parts, each after the one before", async () => {
+    const places: [number, number, number | null][] = [];
+    const file = {
+      write: async (_: Uint8Array, from: number, length: number, position: number | null) => {
+        places.push([from, length, position]);
+        return { bytesWritten: Math.min(2, length) };
+      },
+    };
+    await writeAll(file, new Uint8Array(3), 7);
+    expect(places).toEqual([
+      [0, 3, 7],
+      [2, 1, 9],
+    ]);
+  });
+
+  test("a folder that is there is not made again", async () => {
+    await makeFolder(join(folder, "a", "b"));
+    await makeFolder(join(folder, "a", "b"));
+    expect(await readdir(join(folder, "a"))).toEqual(["b"]);
+  });
 
   test("twenty saves at once to one path leave one complete file", async () => {
     const contents = Array.from({ length: 20 }, (_, i) => new Uint8Array(1000).fill(i));

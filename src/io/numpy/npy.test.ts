@@ -38,6 +38,7 @@ describe("npy", () => {
     expect([...(readNpy(odd.subarray(1)).data as Float64Array)]).toEqual([1, 2]);
     expect([...(readNpy(Buffer.from(odd.buffer, 1)).data as Float64Array)]).toEqual([1, 2]);
     expect([...(readNpy(file.buffer).data as Float64Array)]).toEqual([1, 2]);
+    expect([...(readNpy(new DataView(file.buffer) as never).data as Float64Array)]).toEqual([1, 2]);
   });
 
   test("a strided view is written in its own order, signalling NaNs and all", () => {
