@@ -35,6 +35,7 @@ const TESTS = [
     "rows",
     "reference",
   ].map((name) => `src/${name}/`),
+  "src/api/asynchronous.test.ts",
   "src/api/attention.test.ts",
   "src/api/backward.test.ts",
   "src/models/files/files.test.ts",

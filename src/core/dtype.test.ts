@@ -10,10 +10,12 @@ import {
   type DType,
   dtypeOf,
   dtypeOfArray,
+  FLOAT_DTYPES,
   fromBfloat16,
   fromFloat16,
   isFloat,
   readerOf,
+  roundingOf,
   toBfloat16,
   toFloat16,
   writerOf,
@@ -29,6 +31,24 @@ function defined(bits: number, e: number, f: number): number {
   if (exponent === 2 ** e - 1) return fraction ? Number.NaN : sign * Infinity;
   return exponent === 0 ? sign * fraction * 2 ** (1 - bias) : sign * (1 + fraction) * 2 ** (exponent - bias);
 }
+
+it("the rounding of a float dtype is half the distance from 1 to the next number", () => {
+  const data = {
+    float32: new Float32Array(1),
+    float64: new Float64Array(1),
+    float16: new Uint16Array(1),
+    bfloat16: new Uint16Array(1),
+  };
+  for (const dtype of FLOAT_DTYPES) {
+    const [read, write] = [readerOf(dtype, data[dtype]), writerOf(dtype, data[dtype])];
+    const rounded = (x: number) => {
+      write(0, x);
+      return read(0);
+    };
+    const half = roundingOf(dtype);
+    expect([rounded(1 + half), rounded(1 + 2 * half)], dtype).toEqual([1, 1 + 2 * half]);
+  }
+});
 
 it("every float16 and bfloat16 pattern has the value of its definition, and survives a round trip", () => {
   for (let bits = 0; bits < 65536; bits++) {

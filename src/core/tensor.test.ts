@@ -95,6 +95,11 @@ describe("tensors of other libraries", () => {
       expect([t.data === data, t.shape, t.strides]).toEqual([true, [2, 4], [4, 1]]);
     }
   });
+  it("may have their first axis fastest", () => {
+    const data = Float32Array.of(0, 3, 1, 4, 2, 5);
+    const t = asTensor("x", { data, shape: [2, 3], fortranOrder: true });
+    expect([t.strides, t.toArray()]).toEqual([[1, 2], six.toArray()]);
+  });
   it("lists of numbers become float32, of booleans bool, others the requested dtype", () => {
     expect(tensor([1, 2], [2]).data).toEqual(Float32Array.of(1, 2));
     expect(tensor([true, false], [2])).toMatchObject({ dtype: "bool", data: Uint8Array.of(1, 0) });
@@ -145,6 +150,7 @@ describe("tensors of other libraries", () => {
     for (const shape of [[-1], [1.5], [Number.NaN], [2 ** 53]])
       expect(() => asTensor("x", { data, shape })).toThrow(ShapeError);
     expect(() => asTensor("x", { data } as never)).toThrow(/without a shape/);
+    expect(() => new Tensor(data, 3 as never)).toThrow(/new Tensor: expected a list of lengths as shape/);
     expect(() => asTensor("x", undefined as never)).toThrow(
       /got undefined; a name that a Map or an object does not/,
     );

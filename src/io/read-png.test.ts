@@ -136,6 +136,7 @@ describe("readPng", () => {
 
   it.each<[name: string, file: Uint8Array, words: string]>([
     ["a header of 12 bytes", withParts(header(1, 8, 0).slice(1), packed), "IHDR has 13 bytes"],
+    ["no header", Uint8Array.from([...png(1, 1, 8, 0, packed).subarray(0, 8), ...chunk("IDAT", packed)]), "the first chunk is not IHDR"],
     ["no column", withParts(header(0, 8, 0), packed), "0 × 1 pixels"],
     ["color type 5", withParts(header(1, 8, 5), packed), "color type 5 with 8 bits"],
     ["color type 9", withParts(header(1, 8, 9), packed), "color type 9 with 8 bits"],

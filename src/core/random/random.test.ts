@@ -1,10 +1,19 @@
 /** Bits by key: the published mixer, no pattern along any axis, and dependence on every part of the key. */
 import { expect, it } from "vitest";
+import * as checked from "./keys.ts";
 import { cellBits, dropoutThreshold, headKey, mix, rowKey } from "./random.ts";
 
 it("mix is MurmurHash3's finalizer", () => {
   // fmix32 of the reference implementation (smhasher, MurmurHash3.cpp).
   expect([0, 1, 2, 0xdeadbeef].map((x) => mix(x) >>> 0)).toEqual([0, 0x514e28b7, 0x30f4c306, 0x0de5c6a9]);
+});
+
+it("the keys for other backends are the same, of integers only", () => {
+  expect(checked.headKey(5, 1, 2)).toBe(headKey(5, 1, 2));
+  expect(checked.rowKey(77, 3)).toBe(rowKey(77, 3));
+  expect(checked.cellBits(77, 3)).toBe(cellBits(77, 3));
+  expect(checked.dropoutThreshold(0.5)).toBe(dropoutThreshold(0.5));
+  expect(() => checked.headKey(5, 1, 0.5)).toThrow("headKey: expected integers, got [5, 1, 0.5]");
 });
 
 it("each of seed, b, h, q and k changes the bits", () => {

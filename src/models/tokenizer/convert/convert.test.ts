@@ -104,7 +104,7 @@ const llama = {
 describe("the tokenizer in a GGUF file", () => {
   test.each<[words: string, values: object]>([
     ["tokenizer.ggml.tokens must be a list of texts", { ...llama, tokens: [1, 2] }],
-    ["tokenizer.ggml.tokens has no tokens", { ...llama, tokens: [] }],
+    ["tokenizer.ggml.tokens has no tokens", { model: "llama", tokens: [] }],
     ["tokenizer.ggml.token_type must be a list of 7 numbers", { ...llama, token_type: [1] }],
     ["tokenizer.ggml.scores must be a list of 7 numbers", { ...llama, scores: ["", "", "", "", "", ""] }],
     ["tokenizer.ggml.bos_token_id must be an id below 7", { ...llama, bos_token_id: 7 }],
