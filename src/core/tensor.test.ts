@@ -150,7 +150,9 @@ describe("tensors of other libraries", () => {
     for (const shape of [[-1], [1.5], [Number.NaN], [2 ** 53]])
       expect(() => asTensor("x", { data, shape })).toThrow(ShapeError);
     expect(() => asTensor("x", { data } as never)).toThrow(/without a shape/);
-    expect(() => new Tensor(data, 3 as never)).toThrow(/new Tensor: expected a list of lengths as shape/);
+    expect(() => new Tensor(data, 3 as never, "float32")).toThrow(
+      /new Tensor: expected a list of lengths as shape/,
+    );
     expect(() => asTensor("x", undefined as never)).toThrow(
       /got undefined; a name that a Map or an object does not/,
     );
