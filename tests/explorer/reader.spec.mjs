@@ -30,7 +30,7 @@ plain("readers see one sentence, the author reads what to do on the console", as
       "The attention that belongs here could not be shown.",
     );
     await expect(missing).not.toContainText("Choose a file");
-    expect(errors.join("\n")).toMatch(/with src nowhere\.safetensors.*404.*Check that the address is right/s);
+    expect(errors.join("\n")).toMatch(/with src nowhere\.safetensors.*404.*check that the address is right/s);
     // As high as its picture, and no higher; only what was asked for around it; a row leaves room for the page.
     const sizes = await page.evaluate(() =>
       ["small", "row"].map((id) => document.getElementById(id)?.getBoundingClientRect().height ?? 0),
