@@ -1,10 +1,14 @@
 /** The benches without timing: the table is well formed, and every case computes the formula. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { hasRelaxed } from "../src/backend/levels.ts";
 import { explain } from "../src/index.ts";
+import { isBuilt } from "../tests/support/built.ts";
 import { Rig } from "./roofline.ts";
 import { judge } from "./run.ts";
-import { translate } from "./support/built.ts";
+import { translate, translated } from "./support/built.ts";
 import type { CallSizes, Case } from "./support/cases.ts";
 import { CASES, chosen, flopsOf, goalsOf, goalText, reached } from "./support/cases.ts";
 import { callOf, errorOf, inputsOf } from "./support/measure.ts";
@@ -142,6 +146,21 @@ import { d } from "node:d";`);
     expect(code).toMatch(/const \{ c \} += await import\("\.\/c\.mjs"\)/);
     expect(code).toMatch(/from "file:\/\/.*\/bench\/peers\/index\.mjs"/);
     expect(code).toContain('from "node:d"');
+  });
+});
+
+describe("the benches that are written for the built package", () => {
+  it.skipIf(!isBuilt)("import files that exist", () => {
+    const folder = translated();
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    expect(names).toContain("run.mjs");
+    for (const name of names.filter((file) =>
+      /^(?:run|first|memory|support.(?:child|measure|session))\.mjs$/.test(file),
+    )) {
+      const file = join(folder, name);
+      for (const [, path] of readFileSync(file, "utf8").matchAll(/\bfrom\s*"((?:\.|file:)[^"]+)"/g))
+        expect(existsSync(new URL(path, pathToFileURL(file))), `${name}: ${path}`).toBe(true);
+    }
   });
 });
 
