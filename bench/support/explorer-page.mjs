@@ -388,7 +388,7 @@ export const situations = {
       await view.updateComplete;
       const done = () => {
         const text = find(".lines .kept")?.textContent ?? "";
-        return view.state.head === head && /showing/.test(text) && !/so far/.test(text);
+        return view.state.head === head && /links drawn/.test(text) && !/so far/.test(text);
       };
       await until(done, "lines");
       largest = Math.max(largest, elements(document));
