@@ -9,15 +9,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { at, install, pinned, root, run } from "./setup.mjs";
 
-/** Folders, what they are, and the minimum share of branches in percent: the measured share, rounded down. */
+/** Folders, what they are, and the minimum share of branches in percent: not more than the measured share, rounded down. */
 const AREAS = [
   { what: "parsers of files", path: "src/io/", least: 97 },
-  { what: "parsers of attention files", path: "src/store/formats/", least: 95 },
-  { what: "parsers of tokenizers", path: "src/models/tokenizer/", least: 94 },
+  { what: "parsers of attention files", path: "src/store/formats/", least: 97 },
+  { what: "parsers of tokenizers", path: "src/models/tokenizer/", least: 96 },
   { what: "planner", path: "src/backend/", least: 97 },
   { what: "dispatcher", path: "src/api/dispatch/", least: 97 },
   { what: "server", path: "src/server/", least: 97 },
-  { what: "core", path: "src/core/", least: 96 },
+  { what: "core", path: "src/core/", least: 97 },
   { what: "masks", path: "src/masks/", least: 97 },
   { what: "rows", path: "src/rows/", least: 100 },
 ];
