@@ -3,30 +3,17 @@
  * The first screen of `heed view`: the story of one head in six steps, each with its picture, its sentence and its numbers, and the share
  * of the window that the picture has. Needs dist/ (npm run build).
  */
-import { spawn } from "node:child_process";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "@playwright/test";
+import { endAll, pageAt, view } from "../support/served.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
-const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
-/** @type {import("node:child_process").ChildProcess} */
-let child;
 /** @type {string} */
 let url;
 test.beforeAll(async () => {
-  child = spawn(process.execPath, [join(root, "dist/cli/main.js"), "view", "--no-open"]);
-  let out = "";
-  url = await new Promise((resolve) => {
-    child.stdout?.on("data", (text) => {
-      out += text;
-      const match = /http:\/\/\S+/.exec(out);
-      if (match && out.endsWith("\n")) resolve(match[0]);
-    });
-  });
+  ({ url } = await view());
 });
-test.afterAll(() => void child.kill("SIGKILL"));
+test.afterAll(endAll);
 
 /** A busy machine opens a text in seconds. */
 const WAIT = { timeout: 30_000 };
@@ -48,13 +35,7 @@ test.setTimeout(180_000);
 test("the story: a pair, its control, the reasons, the cause, the effect, and links that are none", async ({
   browser,
 }) => {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  const page = await context.newPage();
-  /** @type {string[]} */
-  const reported = [];
-  page.on("console", (message) => message.type() !== "log" && reported.push(message.text()));
-  page.on("pageerror", (error) => reported.push(`${error.stack}`));
-  await page.goto(url);
+  const { page, reported, close } = await pageAt(browser, url);
   const [sentence, figure] = [page.locator("#seen"), page.locator("#figure")];
   await expect(page.locator("#steps [aria-current]")).toHaveText("1 Look", { timeout: 60_000 });
   await expect
@@ -120,7 +101,7 @@ test("the story: a pair, its control, the reasons, the cause, the effect, and li
   await expect(page.locator("#steps [aria-current]")).toHaveCount(0);
   await expect(sentence).toHaveText(/But most tokens look at the previous token/, WAIT);
   expect(reported).toEqual([]);
-  await context.close();
+  await close();
 });
 
 for (const [width, height, share] of /** @type {const} */ ([
