@@ -5,6 +5,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { parseAst } from "rolldown/parseAst";
 import { describe, expect, it } from "vitest";
 import { entryPoints, importsOf } from "../tools/build/entry-points.mjs";
 import { at, NODES, root } from "../tools/setup.mjs";
@@ -196,6 +197,19 @@ describe("the source", () => {
     expect(matching(sources, /(?:^|\n)\s*(?:export\s+)?(?:const\s+)?(?:enum|namespace)\s+\w+\s*\{/)).toEqual(
       [],
     );
+  });
+
+  it("has no doc comment inside a template: the build removes lines that look like one", () => {
+    const texts = (node: unknown): string[] => {
+      if (typeof node !== "object" || node === null) return [];
+      const { type, value } = node as { type?: string; value?: { raw: string } };
+      return type === "TemplateElement" && value ? [value.raw] : Object.values(node).flatMap(texts);
+    };
+    const commentsIn = (code: string) =>
+      texts(parseAst(code, { lang: "ts" })).filter((text) => /^[ \t]*\/\*\*/m.test(text));
+    expect(commentsIn("const a = `one\n/** two */\n`;")).toHaveLength(1);
+    const scripts = shipped.filter((name) => read(name).includes("`"));
+    expect(scripts.filter((name) => commentsIn(read(name)).length > 0)).toEqual([]);
   });
 
   it("keeps folders and files small enough to read", () => {
