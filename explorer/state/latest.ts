@@ -45,9 +45,18 @@ export function latest<T>(
     now.answer = answer;
     session.changed();
   };
-  run(now.stop.signal, (result) => answered({ result })).then(
-    (result) => answered({ result }),
-    (error) => answered({ error: messageOf(error) }),
-  );
+  afterFrame()
+    .then(() => {
+      now.stop.signal.throwIfAborted();
+      return run(now.stop.signal, (result) => answered({ result }));
+    })
+    .then(
+      (result) => answered({ result }),
+      (error) => answered({ error: messageOf(error) }),
+    );
   return undefined;
 }
+
+/** After the next frame, which draws what was chosen: work on the page's thread would delay it. */
+const afterFrame = (): Promise<void> =>
+  new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));

@@ -41,3 +41,46 @@ test("the tick of the pointed token is beside its label, not over it", async ({ 
     for (const pixels of apart) expect(pixels).toBeGreaterThanOrEqual(0);
   });
 });
+
+test("the next head is drawn in the next frame, before its other rows are read for the sentence about the link", async ({
+  visit,
+}) => {
+  await visit({ heads: { heads: 4, layers: 1, Nq: 512 } }, async (page) => {
+    await settled(page);
+    for (let n = 0; n < 3; n++) {
+      const reads = await page.evaluate(async () => {
+        const { view } = /** @type {any} */ (globalThis);
+        const inside = view.shadowRoot;
+        let [count, frames] = [0, 0];
+        const { store } = view;
+        const restore = ["row", "visible"].map((name) => {
+          const read = store[name];
+          store[name] = (/** @type {any[]} */ ...of) => {
+            count++;
+            return read.apply(store, of);
+          };
+          return () => delete store[name];
+        });
+        const frame = () => requestAnimationFrame(() => void (frames++, frame()));
+        frame();
+        const painted = new Promise((resolve) => {
+          const listen = (/** @type {any} */ event) => {
+            if (!event.target.classList.contains("matrix") || !event.detail.shown) return;
+            inside.removeEventListener("painted", listen, true);
+            resolve([count, frames]);
+          };
+          inside.addEventListener("painted", listen, true);
+        });
+        const key = new KeyboardEvent("keydown", { key: "]", bubbles: true, composed: true });
+        view.dispatchEvent(key);
+        const [reads, drawn] = /** @type {number[]} */ (await painted);
+        for (const undo of restore) undo();
+        return { reads, drawn };
+      });
+      // The grid of screen readers and the list of the cursor's row read a few rows, the sentence all 512.
+      expect(reads.reads, `head ${n + 1}`).toBeLessThan(40);
+      expect(reads.drawn, `head ${n + 1}`).toBeLessThan(2);
+      await settled(page);
+    }
+  });
+});
