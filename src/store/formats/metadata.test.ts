@@ -230,6 +230,7 @@ describe("results in a bundle", () => {
     [[{ ...score, command: undefined }], "command: expected the command that made it, got undefined"],
     [[{ ...score, kind: "guess" }], 'kind: expected "score", "effects" or "prediction", got "guess"'],
     [[score, { ...score, query: 3 }], "result 1: query: expected an integer from 0 to 2, got 3"],
+    [[{ ...score, key: 3 }], "result 0: key: expected an integer from 0 to 2, got 3"],
     [[{ ...score, layer: -1 }], "layer: expected an integer"],
     [[{ ...score, weight: "a lot" }], 'weight: expected a number, got "a lot"'],
     [[{ ...score, rest: { value: 1 } }], "rest: difference: expected a number, got undefined"],
