@@ -160,6 +160,21 @@ for (const mpi of all)
         const lossOf = (output: string) =>
           JSON.parse(readFileSync(join(folder, output, "training.json"), "utf8")).loss;
         expect(Math.abs(lossOf("pairs") - lossOf("two"))).toBeLessThan(1e-5);
+        // The optimizer's state and the checkpoint in four parts, from which two ranks continue.
+        const divided = await command(4, "divided", "--shard-optimizer");
+        expect(divided.status, divided.stderr).toBe(0);
+        const parts = readdirSync(join(folder, "divided")).filter((name) => /\d-of-4/.test(name));
+        expect(parts).toHaveLength(4);
+        for (const output of ["two", "divided"]) {
+          const line = ["train", text, "-o", join(folder, output), "--resume", "--steps", "4"];
+          const ended = await runRanks(mpi, 2, "src/cli/main.ts", line);
+          expect(ended.status, ended.stderr).toBe(0);
+        }
+        const model = (output: string) => readFileSync(join(folder, output, "model.safetensors"));
+        expect(model("divided").equals(model("two"))).toBe(true);
+        expect(readdirSync(join(folder, "divided")).filter((name) => /\d-of-[24]/.test(name))).toHaveLength(
+          6,
+        );
         // An encoder with dropout drops the same elements in pairs; one pair and two have the same bits.
         const options = ["--kind", "encoder", "--dropout", "0.2"];
         const inPairs = [...options, "--sequence-ranks", "2"];

@@ -4,8 +4,9 @@
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { localCluster } from "../../src/cluster/communicator/local.ts";
 import { tensor } from "../../src/core/create/construct.ts";
 import { HeedError } from "../../src/core/errors.ts";
 import { saveFile } from "../../src/io/filesystem/save.ts";
@@ -13,8 +14,9 @@ import { modelToFiles, readModel, writeModel } from "../../src/models/files/file
 import { locateShipped } from "../../src/models/files/locate.ts";
 import { pullModel } from "../../src/models/hub/pull.ts";
 import { AdamW } from "../../src/train/adamw.ts";
-import { readCheckpoint, writeCheckpoint } from "../../src/train/loop/checkpoint.ts";
-import { checkpointSaver, loadCheckpoint } from "../../src/train/loop/checkpointing.ts";
+import { partsIn, writeCheckpoint } from "../../src/train/loop/checkpoint.ts";
+import { checkpointSaver, loadCheckpoint, startCheckpointing } from "../../src/train/loop/checkpointing.ts";
+import { OptimizerParts } from "../../src/train/loop/optimizer-parts.ts";
 import { faultAt, randomFaults } from "../files/faults.ts";
 import { caseCount } from "../support/cases/count.ts";
 import { random } from "../support/cases/random.ts";
@@ -60,69 +62,134 @@ test("writes that write only a part of their bytes lose nothing", async () => {
 });
 
 const STEPS = 6;
-const weights = new Map([["w", tensor(new Float32Array(40).fill(0.5))]]);
+const weights = new Map(
+  [40, 30, 7].map((size, n) => [`w${n}`, tensor(new Float32Array(size).fill(0.5))] as const),
+);
 const checkpoints = await Promise.all(
   Array.from({ length: STEPS + 1 }, (_, step) =>
     writeCheckpoint(weights, new AdamW(weights), { step, losses: Array(step).fill(1), heldOut: [] }, "run"),
   ),
 );
 
-test("a save that cannot write leaves the last two checkpoints", async () => {
-  const stepOf = (path: string) => readCheckpoint(readFileSync(path)).step;
-  for (let n = 1; ; n++) {
-    const path = join(folder, `${n}.safetensors`);
-    const save = checkpointSaver(false);
-    for (const step of [1, 2]) await save(path, checkpoints[step]);
-    const undo = faultAt(n, (call) => {
-      throw Object.assign(new Error(`ENOSPC: no space left on device, ${call}`), { code: "ENOSPC" });
+/** Saves checkpoints of a run at a path, as one process or as so many ranks with the optimizer's state in parts. */
+function saverOf(path: string, ranks: number, isResumed = false): (step: number) => Promise<void> {
+  const save = checkpointSaver(isResumed);
+  if (ranks === 1) return async (step) => save(path, checkpoints[step]);
+  return async (step) => {
+    await localCluster(ranks, (comm) => {
+      const parts = new OptimizerParts(comm, weights);
+      const model = { parameters: () => weights, loss: () => weights.get("w0")! };
+      const options = {
+        model,
+        data: () => [],
+        steps: STEPS,
+        checkpoint: { path, save, config: "run" },
+        comm,
+      };
+      const progress = { step, losses: Array(step).fill(1), heldOut: [] };
+      return startCheckpointing(options, new AdamW(parts.local), parts).save(progress);
     });
+  };
+}
+
+/** The step of a checkpoint, which must be intact and the one that its process would have written. */
+async function stepOf(path: string): Promise<number> {
+  const { checkpoint, damage, bytes } = await loadCheckpoint(path);
+  expect(damage).toBeUndefined();
+  expect(Buffer.from(bytes).equals(checkpoints[checkpoint.step])).toBe(true);
+  return checkpoint.step;
+}
+
+test.each([
+  ["one file", "fails", 1],
+  ["one file", "dies", 1],
+  ["parts of 3 ranks", "fails", 3],
+  ["parts of 3 ranks", "dies", 3],
+])("a save of %s that %s at any call leaves the last two checkpoints", async (_, how, ranks) => {
+  let [isOlder, isNewer] = [0, 0];
+  for (let n = 1; ; n++) {
+    const path = join(mkdtempSync(join(folder, "run-")), "c.safetensors");
+    const save = saverOf(path, ranks);
+    for (const step of [1, 2]) await save(step);
+    const undo = faultAt(
+      n,
+      (call) => {
+        throw Object.assign(new Error(`ENOSPC: no space left on device, ${call}`), { code: "ENOSPC" });
+      },
+      how === "dies" ? Number.POSITIVE_INFINITY : n,
+    );
     restores.push(undo);
-    const error = await Promise.resolve(save(path, checkpoints[3])).catch((reason) => reason);
+    const error = await save(3).catch((reason) => reason);
     const calls = undo();
-    const steps = [path, `${path}.1`].map(stepOf);
-    if (error === undefined) expect(steps, calls.join()).toEqual([3, 2]);
-    else if (!calls.slice(0, n - 1).includes("write")) expect(steps, calls.join()).toEqual([2, 1]);
+    const steps = [await stepOf(path), await stepOf(`${path}.1`)];
+    const where = `${n}: ${calls.join()}`;
+    // What fails after the new checkpoint is complete is the deletion of parts.
+    if (error === undefined) expect(steps, where).toEqual([3, 2]);
+    else {
+      expect([[2, 1].join(), [2, 2].join(), [3, 2].join()], where).toContain(steps.join());
+      if (!calls.slice(0, n - 1).includes("write")) expect(steps, where).toEqual([2, 1]);
+    }
+    if (steps[0] === 2) isOlder++;
+    else isNewer++;
+    // Another number of ranks continues, and of the parts only those of the last two checkpoints stay.
+    const rest = saverOf(path, ranks === 1 ? 1 : 2, true);
+    for (const step of [4, 5]) await rest(step);
+    expect([await stepOf(path), await stepOf(`${path}.1`)], where).toEqual([5, 4]);
+    const files = readdirSync(dirname(path)).filter((name) => !name.endsWith("-tmp"));
+    expect(files.length, `${where}: ${files}`).toBe(ranks === 1 ? 2 : 6);
     if (calls.length < n) break;
   }
+  expect(isOlder).toBeGreaterThan(ranks === 1 ? 8 : 30);
+  expect(isNewer).toBeGreaterThan(3);
 });
 
-test("after failed saves a run resumes from its last saved checkpoint or a newer one, and from the one before if that is damaged", async () => {
-  let [failures, successes] = [0, 0];
-  for (let seed = 0; seed < CASES; seed++) {
-    const r = random(seed);
-    const path = join(folder, `${seed}.safetensors`);
-    const save = checkpointSaver(false);
-    const saved: number[] = [];
-    for (let step = 1; step <= STEPS; step++) {
-      const { error, failed } = await withFaults(async () => save(path, checkpoints[step]), r, 0.04);
-      if (error === undefined) saved.push(step);
-      else {
-        expect(error, `seed ${seed}, step ${step}: ${failed}`).toBeInstanceOf(HeedError);
-        expect(failed, `seed ${seed}, step ${step}`).not.toEqual([]);
-        failures++;
+test.each([
+  ["one file", 1],
+  ["parts of 3 ranks", 3],
+])(
+  "after failed saves of %s a run resumes from its last saved checkpoint or a newer one, and from the one before if that is damaged",
+  async (_, ranks) => {
+    let [failures, successes] = [0, 0];
+    for (let seed = 0; seed < CASES; seed++) {
+      const r = random(seed);
+      const path = join(mkdtempSync(join(folder, "run-")), "c.safetensors");
+      const save = saverOf(path, ranks);
+      const saved: number[] = [];
+      for (let step = 1; step <= STEPS; step++) {
+        const { error, failed } = await withFaults(() => save(step), r, 0.04 / ranks);
+        if (error === undefined) saved.push(step);
+        else {
+          expect(error, `seed ${seed}, step ${step}: ${failed}`).toBeInstanceOf(HeedError);
+          expect(failed, `seed ${seed}, step ${step}`).not.toEqual([]);
+          failures++;
+        }
+        if (saved.length === 0) continue;
+        const { checkpoint, damage } = await loadCheckpoint(path);
+        expect(damage, `seed ${seed}, step ${step}: ${failed}`).toBeUndefined();
+        expect(checkpoint.step, `seed ${seed}, step ${step}: ${failed}`).toBeGreaterThanOrEqual(
+          saved.at(-1) ?? 0,
+        );
       }
-      if (saved.length === 0) continue;
+      successes += saved.length;
+      if (saved.length < 2) continue;
+      // One of its files, of its own: after a failed rename both names are of one checkpoint.
+      const [parts, before] = [path, `${path}.1`].map((name) => partsIn(readFileSync(name)));
+      const alone = [...parts.keys()].filter((name) => !before.has(name));
+      const file = join(dirname(path), r.pick([basename(path), ...alone]));
+      const bytes = readFileSync(file);
+      bytes[bytes.length - r.int(1, 40)] ^= 1 << r.int(0, 7);
+      // A new file: the other name of this one, which a failed rename leaves, keeps its bytes.
+      rmSync(file);
+      writeFileSync(file, bytes);
       const { checkpoint, damage } = await loadCheckpoint(path);
-      expect(damage, `seed ${seed}, step ${step}: ${failed}`).toBeUndefined();
-      expect(checkpoint.step, `seed ${seed}, step ${step}: ${failed}`).toBeGreaterThanOrEqual(
-        saved.at(-1) ?? 0,
-      );
+      expect(damage, `seed ${seed}`).toBeInstanceOf(HeedError);
+      expect(checkpoint.step, `seed ${seed}`).toBeGreaterThanOrEqual(saved.at(-2) ?? 0);
     }
-    successes += saved.length;
-    if (saved.length < 2) continue;
-    const bytes = readFileSync(path);
-    bytes[bytes.length - r.int(1, 40)] ^= 1 << r.int(0, 7);
-    // A new file: the other name of this one, which a failed rename leaves, keeps its bytes.
-    rmSync(path);
-    writeFileSync(path, bytes);
-    const { checkpoint, damage } = await loadCheckpoint(path);
-    expect(damage, `seed ${seed}`).toBeInstanceOf(HeedError);
-    expect(checkpoint.step, `seed ${seed}`).toBeGreaterThanOrEqual(saved.at(-2) ?? 0);
-  }
-  // The faults were neither rare nor everywhere.
-  expect(failures).toBeGreaterThan(CASES / 2);
-  expect(successes).toBeGreaterThan(CASES);
-});
+    // The faults were neither rare nor everywhere.
+    expect(failures).toBeGreaterThan(CASES / 2);
+    expect(successes).toBeGreaterThan(CASES);
+  },
+);
 
 test("a pull ends with complete files or a typed error, and the next one completes it", async () => {
   const r = random(7);

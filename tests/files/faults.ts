@@ -10,8 +10,11 @@ import type { Random } from "../support/cases/random.ts";
 const FUNCTIONS = ["open", "rename", "unlink", "stat", "readdir", "realpath"] as const;
 const METHODS = ["write", "sync", "close", "chmod"] as const;
 
-/** Installs the patch; returns a function that removes it and returns the calls that were made. */
-export function faultAt(n: number, act: (call: string) => void): () => string[] {
+/**
+ * Installs the patch; returns a function that removes it and returns the calls that were made. With `last` beyond `n`, `act` runs before the
+ * calls after the n-th too, as in a process that has died.
+ */
+export function faultAt(n: number, act: (call: string) => void, last = n): () => string[] {
   const fs = process.getBuiltinModule("node:fs/promises") as unknown as Record<
     string,
     (...args: never[]) => Promise<unknown>
@@ -20,7 +23,7 @@ export function faultAt(n: number, act: (call: string) => void): () => string[] 
   const calls: string[] = [];
   const count = (call: string) => {
     calls.push(call);
-    if (calls.length === n) act(call);
+    if (calls.length >= n && calls.length <= last) act(call);
   };
   for (const name of FUNCTIONS)
     fs[name] = async (...args: never[]) => {

@@ -71,6 +71,28 @@ export async function agree<T>(
   );
 }
 
+/**
+ * Runs `work` on every rank, and returns after all have succeeded. A rank that fails throws its own error, and all others throw one that
+ * names the rank; where the terms differ, all throw.
+ */
+export async function together<T>(
+  comm: Communicator,
+  what: string,
+  terms: Terms,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  let ended: { readonly value: T } | { readonly failure: unknown };
+  try {
+    ended = { value: await work() };
+  } catch (failure) {
+    ended = { failure };
+  }
+  return agree(comm, what, () => {
+    if ("failure" in ended) throw ended.failure;
+    return { terms, value: ended.value };
+  });
+}
+
 async function gatherTexts(comm: Communicator, text: string): Promise<string[]> {
   const mine = new Uint8Array(TEXT_BYTES);
   const { written } = new TextEncoder().encodeInto(text, mine.subarray(4));

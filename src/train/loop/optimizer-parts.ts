@@ -1,12 +1,12 @@
 /**
  * An optimizer whose moments are divided among ranks (stage 1 of ZeRO, Rajbhandari et al. 2020, arXiv 1910.02054): each rank updates a
  * part of the parameters, whose moments it alone has, and sends the new values to all. The arithmetic is that of one optimizer for each
- * parameter, so the bits are the same, and so is the checkpoint: rank 0 collects the moments for it.
+ * parameter, so the bits are the same. The checkpoint is in the same parts (checkpointing.ts).
  */
 
-import { type Communicator, NOTHING } from "../../cluster/communicator/communicator.ts";
+import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { markChanged } from "../../core/recording/changes.ts";
-import { Tensor } from "../../core/tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Optimizer, OptimizerStep } from "../optimizer.ts";
 import type { Gradients } from "../tape.ts";
 
@@ -57,12 +57,10 @@ const bytesIn = (tensors: readonly Tensor[]): number =>
 /** The parts of the parameters and those of this rank. */
 export class OptimizerParts {
   readonly #comm: Communicator;
-  readonly #names: readonly string[];
   readonly #parts: readonly ReadonlyMap<string, Tensor>[];
 
   constructor(comm: Communicator, parameters: ReadonlyMap<string, Tensor>) {
     this.#comm = comm;
-    this.#names = [...parameters.keys()];
     this.#parts = partsOf(parameters, comm.size);
   }
 
@@ -95,29 +93,4 @@ export class OptimizerParts {
       at += bytes[rank];
     });
   }
-
-  /** The moments of all parameters by name, in the order of one optimizer, on rank 0; this rank's own on the others. */
-  async collect(optimizer: Optimizer): Promise<Pick<Optimizer, "steps" | "moments">> {
-    const { rank, size } = this.#comm;
-    const local = optimizer.moments();
-    const kinds = [...new Set([...local.keys()].map((name) => name.slice(0, name.indexOf("."))))];
-    if (rank > 0) await this.#comm.exchange(0, packed([...local.values()]), undefined, NOTHING);
-    if (rank > 0 || size === 1) return optimizer;
-    for (let r = 1; r < size; r++) {
-      const theirs = [...this.#parts[r]].flatMap(([name, t]) =>
-        kinds.map((kind) => [`${kind}.${name}`, zerosLike(t)] as const),
-      );
-      const tensors = theirs.map(([, t]) => t);
-      const message = new Uint8Array(bytesIn(tensors));
-      await this.#comm.exchange(undefined, NOTHING, r, message);
-      unpackTo(message, tensors);
-      for (const [name, t] of theirs) local.set(name, t);
-    }
-    const names = this.#names.flatMap((name) => kinds.map((kind) => `${kind}.${name}`));
-    const moments = new Map(names.map((name) => [name, local.get(name)!]));
-    return { steps: optimizer.steps, moments: () => moments };
-  }
 }
-
-const zerosLike = ({ data, size, shape, dtype }: Tensor): Tensor =>
-  new Tensor(new (data.constructor as Float32ArrayConstructor)(size), shape, dtype);

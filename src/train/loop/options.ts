@@ -58,7 +58,7 @@ export interface CheckpointOptions {
   readonly every?: number;
   /** A text to store in it: for example the options of the run. */
   readonly config?: string;
-  /** Writes the file; by default atomically, and the checkpoint before is kept as `PATH.1`. */
+  /** Writes a file; by default atomically, and the checkpoint before is kept as `PATH.1`. With `shardOptimizer` every rank calls it. */
   readonly save?: (path: string, bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
 }
 
@@ -102,8 +102,8 @@ export interface TrainOptions<B = Batch> {
    */
   readonly sequenceRanks?: number;
   /**
-   * Each rank has the moments of AdamW for a part of the parameters alone, and updates that part: less memory, the same bits and the same
-   * checkpoint, which rank 0 collects and any number of ranks resumes. Default false.
+   * Each rank has the moments of AdamW for a part of the parameters alone, and updates that part: less memory, the same bits. The checkpoint
+   * is in parts too, files beside its path that `loadCheckpoint` joins; any number of ranks resumes it. Default false.
    * @beta
    */
   readonly shardOptimizer?: boolean;

@@ -1,9 +1,13 @@
 /** Data-parallel training: any number of ranks gives the bits of one. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import * as fc from "fast-check";
 import { OptionError } from "heed";
 import { type Communicator, localCluster } from "heed/cluster";
-import type { Batch, TrainOptions } from "heed/train";
-import { languageModel, nextTokenBatch, readCheckpoint, train, Windows } from "heed/train";
+import { readSafetensors, writeSafetensors } from "heed/io";
+import type { Batch, CheckpointOptions, TrainOptions } from "heed/train";
+import { languageModel, loadCheckpoint, nextTokenBatch, readCheckpoint, train, Windows } from "heed/train";
 import { describe, expect, it } from "vitest";
 import { partsOf } from "./optimizer-parts.ts";
 import { microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
@@ -93,28 +97,117 @@ describe("train over ranks", () => {
   });
 
   it.each([2, 3, 11])(
-    "with the optimizer's state divided among %i ranks has the same bits and the same checkpoint",
+    "with the optimizer's state divided among %i ranks has the same bits, and a checkpoint in as many parts that joins to the same one",
     async (ranks) => {
+      const path = join(mkdtempSync(join(tmpdir(), "heed-parts-")), "checkpoint.safetensors");
       const uninterrupted = await run(12, 4);
-      const divided = { shardOptimizer: true };
-      const first = await onRanks(ranks, (comm) => run(12, 2, { comm, ...divided }));
-      const bytes = first[0].checkpoints.at(-1) as Uint8Array;
-      expect(first.map(({ checkpoints }) => checkpoints.length)).toEqual([
-        1,
-        ...new Array(ranks - 1).fill(0),
-      ]);
-      // The run goes on with another number of ranks.
-      const rest = await onRanks(2, (comm) =>
-        run(12, 4, { comm, ...divided, resume: readCheckpoint(bytes) }),
-      );
+      const divided = { shardOptimizer: true, checkpoint: { path, every: 2 } };
+      await onRanks(ranks, (comm) => run(12, 2, { comm, ...divided }));
+      const first = await loadCheckpoint(path);
+      expect(first.bytes).toEqual(uninterrupted.checkpoints[0]);
+      const parts = readdirSync(dirname(path)).filter((name) => name !== "checkpoint.safetensors");
+      const name = /^checkpoint\.safetensors\.2\.\d+-of-\d+\.[0-9a-f]{8}$/;
+      expect(parts).toEqual(new Array(ranks).fill(expect.stringMatching(name)));
+      // The run continues with another number of ranks: its first checkpoint stays, whose parts are of the number before.
+      const rest = await onRanks(2, (comm) => run(12, 4, { comm, ...divided, resume: first.checkpoint }));
       for (const { weights, losses, heldOut } of rest) {
         expect(losses).toEqual(uninterrupted.losses);
         expect(heldOut).toEqual(uninterrupted.heldOut);
         expect(weights).toEqual(uninterrupted.weights);
       }
-      expect(rest[0].checkpoints).toEqual(uninterrupted.checkpoints.slice(1));
+      const [last, before] = [await loadCheckpoint(path), await loadCheckpoint(`${path}.1`)];
+      expect([before.bytes, last.bytes]).toEqual(uninterrupted.checkpoints);
+      expect(readdirSync(dirname(path))).toHaveLength(2 + ranks + 2);
+      // One process, which writes one file, continues too; parts of the checkpoint before the last two are deleted.
+      const options = { resume: last.checkpoint, checkpoint: { path, every: 2 } };
+      expect((await run(12, 6, options)).losses).toEqual((await run(12, 6)).losses);
+      expect(readdirSync(dirname(path))).toHaveLength(2 + 2);
+      await run(12, 8, { ...options, resume: (await loadCheckpoint(path)).checkpoint });
+      expect(readdirSync(dirname(path))).toHaveLength(2);
+      rmSync(dirname(path), { recursive: true });
     },
   );
+
+  it("a part that is damaged, missing or of another checkpoint is named, and the older checkpoint is read", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "heed-parts-"));
+    const path = join(folder, "c");
+    const save = (steps: number, more: Partial<TrainOptions<Batch>>) =>
+      onRanks(2, (comm) =>
+        run(2, steps, { comm, shardOptimizer: true, checkpoint: { path, every: 2 }, ...more }),
+      );
+    await save(4, {});
+    const names = readdirSync(folder).filter((name) => name.startsWith("c.4."));
+    expect(names).toHaveLength(2);
+    const part = join(folder, names[1]);
+    const bytes = readFileSync(part);
+    const other = readFileSync(join(folder, readdirSync(folder).find((name) => /^c\.2\.2-/.test(name))!));
+    const flipped = Buffer.from(bytes);
+    flipped[flipped.length - 5] ^= 4;
+    const first = readFileSync(join(folder, names[0]));
+    for (const [contents, what] of [
+      [flipped, /the file is damaged: the checksum of ".*" does not match/],
+      [bytes.subarray(0, 1000), /a header of|bytes/],
+      [Buffer.alloc(bytes.length), /header/],
+      [other, /it is of step 2 and 2 steps of the optimizer, its index of 4 and 4/],
+      [first, /it is not the part that the index lists/],
+      [undefined, /cannot read .*: no such file or directory/],
+    ] as const) {
+      if (contents) writeFileSync(part, contents);
+      else rmSync(part);
+      const { damage, checkpoint, path: read } = await loadCheckpoint(path);
+      expect(damage?.message).toMatch(what);
+      expect(damage?.message).toContain(names[1]);
+      expect([checkpoint.step, read]).toEqual([2, `${path}.1`]);
+    }
+    // A damaged checkpoint does not take the place of the older one.
+    const { checkpoint: resume } = await loadCheckpoint(path);
+    await save(3, { resume });
+    expect((await loadCheckpoint(path)).checkpoint.step).toBe(3);
+    expect((await loadCheckpoint(`${path}.1`)).checkpoint.step).toBe(2);
+    // Neither file alone is a checkpoint.
+    const [index, one] = [path, join(folder, readdirSync(folder).find((name) => /^c\.3\./.test(name))!)];
+    expect(() => readCheckpoint(readFileSync(index))).toThrow(
+      "readCheckpoint: the file is the index of a checkpoint in parts; loadCheckpoint(path) reads them",
+    );
+    await expect(loadCheckpoint(one)).rejects.toThrow(/the file is part 1 of 2 of a checkpoint/);
+    for (const list of ["[", "null", '{"../x":"1"}', '{"x":1}']) {
+      const { tensors, metadata } = readSafetensors(readFileSync(index));
+      const texts = { ...Object.fromEntries(metadata), parts: list };
+      writeFileSync(index, writeSafetensors(tensors, { metadata: texts }));
+      await expect(loadCheckpoint(index).then(({ damage }) => damage?.message)).resolves.toMatch(
+        /c: the file is damaged: the checksum of its metadata does not match/,
+      );
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  it("a rank that cannot write its part, or writes it elsewhere, ends all, and the last checkpoint is whole", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "heed-parts-"));
+    const path = join(folder, "c");
+    const begin = (steps: number, ofRank: (rank: number) => Partial<CheckpointOptions>) =>
+      onRanks(3, async (comm) => {
+        const checkpoint = { path, every: 2, ...ofRank(comm.rank) };
+        return run(3, steps, { comm, shardOptimizer: true, checkpoint }).catch((error) => error);
+      });
+    await begin(2, () => ({}));
+    const full = async () => {
+      throw new OptionError("file", "no space left on device");
+    };
+    const errors = await begin(4, (rank) => (rank === 1 ? { save: full } : {}));
+    expect(errors.map(({ message }) => message)).toEqual([
+      "train: rank 1 of 3 cannot: no space left on device",
+      "no space left on device",
+      "train: rank 1 of 3 cannot: no space left on device",
+    ]);
+    expect((await loadCheckpoint(path)).checkpoint.step).toBe(2);
+    await expect(
+      onRanks(2, (comm) => {
+        const checkpoint = { path: join(folder, comm.rank === 0 ? "c" : "elsewhere"), every: 2 };
+        return run(2, 2, { comm, shardOptimizer: true, checkpoint });
+      }),
+    ).rejects.toThrow(/c\.2\.2-of-2\.\w+ is not there on rank 0; a checkpoint in parts needs a folder/);
+    rmSync(folder, { recursive: true });
+  });
 
   it("a rank has the moments of its part of the parameters alone", () => {
     const parameters = newModel().parameters();

@@ -2,7 +2,7 @@
  * Commands under `mpirun` or `srun`: several ranks run the same command line. Rank 0 prints and writes files. An error that all
  * ranks share is printed once; any other error ends the whole job.
  */
-import { agree, isAgreed } from "../../../cluster/communicator/agree.ts";
+import { isAgreed, together as togetherOn } from "../../../cluster/communicator/agree.ts";
 import { broadcast } from "../../../cluster/communicator/moves.ts";
 import { type Communicator, joinCluster, launchOf } from "../../../cluster/index.ts";
 import { EXIT, type Io } from "../line/command.ts";
@@ -41,28 +41,12 @@ async function sharedCode(comm: Communicator, code: number, isStopped: boolean):
   return all.find((one) => one !== 0) ?? code;
 }
 
-/**
- * Runs `work` on every rank, or on those that pass it, and returns after all have succeeded. A rank that fails throws its own
- * error, and all others throw one that names the rank.
- */
-export async function together<T>(
+/** Runs `work` on every rank, or on those that pass it, and returns after all have succeeded: `together` of heed/cluster. */
+export const together = async <T>(
   comm: Communicator | undefined,
   what: string,
   work: (() => Promise<T>) | undefined,
-): Promise<T | undefined> {
-  if (comm === undefined) return work?.();
-  let [value, failure, failed]: [T | undefined, unknown, boolean] = [undefined, undefined, false];
-  try {
-    value = await work?.();
-  } catch (error) {
-    [failure, failed] = [error, true];
-  }
-  await agree(comm, what, () => {
-    if (failed) throw failure;
-    return { terms: {}, value: undefined };
-  });
-  return value;
-}
+): Promise<T | undefined> => (comm === undefined ? work?.() : togetherOn(comm, what, {}, () => work?.()));
 
 /** Broadcasts the bytes of rank 0 to every rank. */
 export async function fromLead(

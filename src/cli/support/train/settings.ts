@@ -111,7 +111,7 @@ const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
     isNew: true,
   },
   shardOptimizer: {
-    help: "divide the optimizer's state among the ranks of mpirun: less memory, the same files",
+    help: "divide the optimizer's state and the checkpoint among the ranks of mpirun: less memory, the same model",
     read: (_, value) => value === true,
     otherwise: false,
     mayChange: true,
