@@ -4,7 +4,7 @@
  * (lazy.ts).
  */
 import { type CSSResult, html, nothing, type TemplateResult } from "lit";
-import type { AttentionSource, AttentionViewEvents } from "../../src/view/element.ts";
+import type { AttentionViewEvents } from "../../src/view/element.ts";
 import { STAGES } from "../state/state.ts";
 import { describeCell, detailCell } from "../state/words.ts";
 import { linesLook } from "../styles/lines.ts";
@@ -41,8 +41,8 @@ export interface SurfaceHost {
   readonly link: () => string;
   readonly theme: (name: "auto" | "light" | "dark") => void;
   readonly lettersOff: () => boolean;
-  /** Adds a source in the form that a page gives, and shows it. */
-  readonly open: (source: AttentionSource) => Promise<void>;
+  /** Shows a source in the form that a page gives: a new one, or in place of the one that is shown. */
+  readonly open: Ui["open"];
   /** Only the row view is shown. */
   readonly alone: boolean;
   /** Whether the explorer owns the page. */
@@ -254,7 +254,7 @@ export class Surface {
       headPanels: () => {
         const more = this.#more;
         return more
-          ? html`${more.ablationPanel(ui)}${more.causesPanel(ui.session)}${more.askPanel(ui)}`
+          ? html`${more.continuationPanel(ui)}${more.ablationPanel(ui)}${more.causesPanel(ui.session)}${more.askPanel(ui)}`
           : nothing;
       },
       why: () => this.#more?.whyPanel(ui.session) ?? nothing,

@@ -134,6 +134,13 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.#opener.add([sourceOf(source)]);
   }
 
+  /** Shows a source in place of the one that is shown. */
+  #swap(source: AttentionSource): Promise<void> {
+    // The one that was added last: another would have ended the work that swaps.
+    this.#sourceList = [...this.#sourceList.slice(0, -1), source];
+    return this.#opener.swap(sourceOf(source));
+  }
+
   /** Opens the file picker. */
   pick(): void {
     this.#surface?.pick();
@@ -307,7 +314,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
           this.theme = name;
         },
         lettersOff: () => this.keys === "off",
-        open: (source) => this.add(source),
+        open: (source, inPlace) => (inPlace ? this.#swap(source) : this.add(source)),
         alone: this.#kind.alone,
         ownsPage: () => this.address,
         restyle: this.#restyle,

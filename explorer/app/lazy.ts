@@ -7,5 +7,6 @@ export { Sheets } from "./dialog-state.ts";
 export { ablationPanel } from "./panels/ablation.ts";
 export { askPanel } from "./panels/ask.ts";
 export { causesPanel } from "./panels/causes.ts";
+export { continuationPanel } from "./panels/continuation.ts";
 export { dialogs } from "./panels/dialogs.ts";
 export { whyPanel } from "./panels/why.ts";

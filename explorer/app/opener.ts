@@ -114,6 +114,16 @@ export class Opener {
     });
   }
 
+  /** Shows a source in place of the one that is shown; the cursor stays. */
+  swap(source: OpenSource): Promise<void> {
+    return this.#open(source, "as named", () => {
+      const { store, state } = this.#session;
+      this.#sources.replace(this.#sources.list.with(state.text, source), store);
+      this.#list(state.text);
+      return store;
+    });
+  }
+
   /** Adds the sources that open, and shows the first of them. Those that do not are reported and left out. */
   async add(more: readonly OpenSource[]): Promise<void> {
     const failed: (() => void)[] = [];

@@ -16,8 +16,8 @@ export interface Ui {
   readonly headPanels: () => TemplateResult | typeof nothing;
   /** The score of the shown cell as a sum; nothing until it has been loaded, and without a model. */
   readonly why: () => TemplateResult | typeof nothing;
-  /** Adds a source, and shows it. */
-  readonly open: (source: AttentionSource) => Promise<void>;
+  /** Adds a source, or puts it in the place of the one that is shown, and shows it. */
+  readonly open: (source: AttentionSource, inPlace?: boolean) => Promise<void>;
 }
 
 export { check, choice, select } from "../../ui/controls.ts";

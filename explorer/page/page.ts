@@ -219,7 +219,11 @@ function sourceOf({ name, path, model }: ServedFile): AttentionSource {
           { signal }: { readonly signal?: AbortSignal } = {},
         ) => {
           const json = encodeURIComponent(JSON.stringify(question));
-          return (await answer(`${withToken(ask)}&question=${json}`, signal)) as ModelAnswers[Of];
+          const { file, ...plain } = (await answer(`${withToken(ask)}&question=${json}`, signal)) as {
+            readonly file?: ServedFile;
+          };
+          const picture = file && { path: file.path, source: sourceOf(file) };
+          return { ...plain, ...picture } as ModelAnswers[Of];
         },
       }),
     },

@@ -28,7 +28,12 @@ export const later = css`
 .why tfoot th, .why tfoot td { font-weight: 700; border-block-start: 1px solid var(--line); }
 .why td.wide { inline-size: 22%; }
 .answers .logit { grid-column: 2 / -1; }
-.ablation { margin-block-start: 20px; }
+.ablation, .continuation { margin-block-start: 20px; }
+.continuation > p { margin-block: 6px; }
+.continuation .settings { display: flex; flex-wrap: wrap; gap: 6px 12px; }
+.continuation input { inline-size: 64px; min-block-size: 26px; padding: 0 4px; font: inherit; color: inherit; background: none; border: 1px solid var(--line); border-radius: 6px; }
+.continuation .written { overflow-wrap: anywhere; }
+.continuation .written .link { min-block-size: 24px; min-inline-size: 24px; }
 .ablation > p:not(:last-child), .ablation > h2 { margin-block-end: 6px; }
 .ablated { display: grid; gap: 2px; margin-block: 8px; }
 .ablated li { display: flex; align-items: center; gap: 8px; min-block-size: 26px; }

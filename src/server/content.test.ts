@@ -76,3 +76,39 @@ it("of the files of texts the last 64 are kept, the others are closed with their
     await rm(folder, { recursive: true });
   }
 });
+
+it("a file of an answer is added, and the one that it replaces is closed; the user's files stay", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "heed-content-"));
+  const path = join(folder, "a.heed");
+  await writeFile(path, "bytes");
+  const answer = async () => ({ token: "a", file: { name: "a", source: path } });
+  const model = {
+    name: "m",
+    predicts: "next",
+    ablate: async () => ({}),
+    attention: async () => file,
+    answer,
+  } as const;
+  const file = { name: "a", source: path, model };
+  const content = new ServedContent({
+    pages,
+    data: new Map([["own", path]]),
+    models: new Map([["own", model]]),
+  });
+  await content.open();
+  try {
+    const ask = async (question: object) =>
+      (await content.questionRun("own", question)!()) as { token: string; file: { path: string } };
+    const first = await ask({ of: "next" });
+    expect(first.token).toBe("a");
+    const id = first.file.path.replace("/data/", "");
+    expect(content.file(id)).toBeDefined();
+    await ask({ of: "next", replaces: "/data/own" });
+    expect(content.file("own")).toBeDefined();
+    await ask({ of: "next", replaces: first.file.path });
+    expect(content.file(id)).toBeUndefined();
+  } finally {
+    await content.close();
+    await rm(folder, { recursive: true });
+  }
+});

@@ -32,7 +32,7 @@ export interface FileModel {
   readonly attention: (heads: readonly RequestedHead[]) => Promise<ServedFile>;
   /** The text that it read; undefined for a pair of texts. */
   readonly text?: string;
-  /** Answers a question about the text, as plain values; undefined: it takes none. */
+  /** Answers a question about the text, as plain values, with a new `file` where it makes one; undefined: it takes none. */
   readonly answer?: (question: object) => Promise<object>;
 }
 
@@ -102,10 +102,22 @@ export class ServedContent {
     );
   }
 
-  /** A model's answer to a question; undefined where no model made the file, or it answers none. */
+  /**
+   * A model's answer to a question; undefined where no model made the file, or it answers none. `replaces` of a question is the path of a
+   * file that a run made and the page no longer shows.
+   */
   questionRun(id: string, question: object): (() => Promise<object>) | undefined {
     const answer = this.#models.get(id)?.answer;
-    return answer && (() => answer(question));
+    return (
+      answer &&
+      (async () => {
+        const { file, ...plain } = (await answer(question)) as { readonly file?: ServedFile };
+        if (file === undefined) return plain;
+        const { replaces } = question as { readonly replaces?: unknown };
+        if (typeof replaces === "string") await this.#drop(replaces.replace("/data/", ""));
+        return { ...plain, file: await this.#add(file) };
+      })
+    );
   }
 
   /** Runs models one after another; an error becomes `{ error }`. A run whose client disconnects before its turn is left out. */
@@ -126,12 +138,18 @@ export class ServedContent {
     this.#files.set(id, await openSource("startServer", source));
     if (model) this.#models.set(id, model);
     this.#newFiles.push(id);
-    for (const old of this.#newFiles.splice(0, Math.max(0, this.#newFiles.length - MAX_NEW_FILES))) {
-      await this.#files.get(old)?.close();
-      this.#files.delete(old);
-      this.#models.delete(old);
-    }
+    if (this.#newFiles.length > MAX_NEW_FILES) await this.#drop(this.#newFiles[0]);
     return { name, path: `/data/${id}`, ...(model && { model: describeModel(model, id) }) };
+  }
+
+  /** Closes a file that a run made; the user's files stay. */
+  async #drop(id: string): Promise<void> {
+    const at = this.#newFiles.indexOf(id);
+    if (at < 0) return;
+    this.#newFiles.splice(at, 1);
+    await this.#files.get(id)?.close();
+    this.#files.delete(id);
+    this.#models.delete(id);
   }
 }
 

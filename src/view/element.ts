@@ -78,7 +78,19 @@ export type ModelQuestion =
       readonly key: number;
     }
   /** What each component adds to the prediction: `attributeLogits` of `heed/models`. */
-  | { readonly of: "logits"; readonly position: number | null };
+  | { readonly of: "logits"; readonly position: number | null }
+  /** The token that a decoder writes after the text and `n` tokens of its own: token n of `generate`. */
+  | {
+      readonly of: "next";
+      readonly n: number;
+      /** How many tokens are to be written. */
+      readonly total: number;
+      /** 0: the most likely token; else one is sampled, from the numbers of the seed. */
+      readonly temperature: number;
+      readonly seed: number;
+      /** The `path` of an earlier answer, whose picture is no longer shown. */
+      readonly replaces?: string;
+    };
 
 /** What one part changes. */
 export interface PartEffect extends Effect {
@@ -99,6 +111,9 @@ export interface ModelAnswers {
   };
   readonly score: Pick<ScoreSplit, "score" | "terms" | "rest" | "scoreMods">;
   readonly logits: LogitAttribution;
+  readonly next:
+    | { readonly token: string; readonly path: string; readonly source: AttentionSource }
+    | { readonly token: null; readonly why: string };
 }
 
 /** The model of a source. The explorer can run it again with heads ablated. */

@@ -42,6 +42,15 @@ describe("heed heads", () => {
     expect(all.out).toContain("71 more heads hold in fewer texts (--top)");
   });
 
+  test("of a word, the heading says how many of the texts have it, as the counts do", async () => {
+    const { out } = await heed("heads", lines, "--model", "encoder", "--query", "ship", "--top", "1");
+    expect(out.replace(/\s+/g, " ")).toMatch(
+      /^2 texts, 1 with a link from "ship": in how many of those the strongest link .* L\d H\d [01] of 1 /,
+    );
+    const all = await heed("heads", lines, "--model", "encoder", "--top", "1");
+    expect(all.out).toMatch(/^2 texts: in how many of them the strongest link/);
+  });
+
   test("without files, with files of nothing and with wrong options it says what to do", async () => {
     mkdirSync(join(folder, "empty"));
     for (const [args, exit, words] of [

@@ -84,7 +84,7 @@ same key, or give at the same distance.`,
         `no head has ${layer === undefined ? "" : `--layer ${layer} `}${head === undefined ? "" : `--head ${head}`}`.trim(),
       );
     if (values.json) io.stdout.write(jsonText({ texts: texts.map(({ name }) => name), query, key, heads }));
-    else writeHeads(heads, top, texts.length, io);
+    else writeHeads(heads, top, headingOf(texts.length, heads, query, key), io);
     return EXIT.ok;
   },
 };
@@ -125,7 +125,18 @@ function filesIn(path: string): string[] {
   return files.sort().map((name) => join(path, name));
 }
 
-function writeHeads(heads: readonly HeadOverTexts[], top: number, texts: number, io: Io): void {
+/** What is counted: where a word is asked about, only the texts that have it. */
+function headingOf(texts: number, heads: readonly HeadOverTexts[], query?: string, key?: string): string {
+  const counted = Math.max(...heads.map(({ contrast }) => contrast.texts));
+  const words = [query && `from ${JSON.stringify(query)}`, key && `to ${JSON.stringify(key)}`].filter(
+    Boolean,
+  );
+  const link = `a link${words.map((word) => ` ${word}`).join("")}`;
+  const having = counted === texts ? "" : `, ${counted} with ${link}`;
+  return `${texts} ${texts === 1 ? "text" : "texts"}${having}: in how many of ${counted === texts ? "them" : "those"} the strongest link of a head is above chance, and its contrast.`;
+}
+
+function writeHeads(heads: readonly HeadOverTexts[], top: number, heading: string, io: Io): void {
   const columns = Math.min(io.columns ?? 80, 160);
   const number = (x: number) => (Number.isNaN(x) ? "–" : x.toFixed(2).replace("-", "−"));
   const example = ({ queryToken, keyToken, weight, text }: TextExample) =>
@@ -140,10 +151,7 @@ function writeHeads(heads: readonly HeadOverTexts[], top: number, texts: number,
     number(it.measures.special?.mean ?? Number.NaN),
   ]);
   const lines = [
-    ...wrap(
-      `${texts} texts: in how many the strongest link of a head is above chance, and its contrast.`,
-      columns,
-    ),
+    ...wrap(heading, columns),
     "",
     ...columnsOf([["head", "holds", "contrast", "spread", "previous", "special"], ...rows], [1, 2, 3, 4, 5]),
   ];

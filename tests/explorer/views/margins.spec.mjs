@@ -61,8 +61,11 @@ test("the next head is drawn in the next frame, before its other rows are read f
           };
           return () => delete store[name];
         });
-        const frame = () => requestAnimationFrame(() => void (frames++, frame()));
-        frame();
+        const frame = () => {
+          frames++;
+          requestAnimationFrame(frame);
+        };
+        requestAnimationFrame(frame);
         const painted = new Promise((resolve) => {
           const listen = (/** @type {any} */ event) => {
             if (!event.target.classList.contains("matrix") || !event.detail.shown) return;

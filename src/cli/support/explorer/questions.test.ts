@@ -8,7 +8,6 @@ import {
   readModel,
   splitScore,
 } from "../../../models/index.ts";
-import type { ModelQuestion } from "../../../view/element.ts";
 import { answerQuestion } from "./questions.ts";
 
 const decoder = await readModel(locateShipped("decoder"));
@@ -22,7 +21,7 @@ const effects = {
   cell,
   position: null,
 } as const;
-const ask = (question: ModelQuestion) =>
+const ask = (question: Parameters<typeof answerQuestion>[2]) =>
   answerQuestion(decoder, TEXT, question) as never as ReturnType<typeof measureEffects>;
 const parts = ["head", "attention", "mlp"] as const;
 
@@ -77,8 +76,8 @@ test("the score of a link and what adds to a prediction", () => {
 });
 
 test("wrong questions", () => {
-  const bad = (question: object) => () => ask(question as ModelQuestion);
-  expect(bad({ of: "secrets" })).toThrow('a question is of effects, score or logits, got "secrets"');
+  const bad = (question: object) => () => ask(question as never);
+  expect(bad({ of: "secrets" })).toThrow('a question is of effects, score, logits or next, got "secrets"');
   expect(bad({ ...effects, layer: 9 })).toThrow("layer must be 0 to 3, got 9");
   expect(bad({ ...effects, measure: "weight", cell: { ...cell, query: 99 } })).toThrow("query must be 0 to");
   expect(bad({ ...effects, measure: "state", cell: { ...cell, query: 4 }, other: "the" })).toThrow(

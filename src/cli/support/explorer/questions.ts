@@ -11,6 +11,7 @@ import { spellMasks } from "../../../models/inference/prediction.ts";
 import { splitScore } from "../../../models/inference/score-split.ts";
 import type { TextModel } from "../../../models/text-model.ts";
 import type { ModelAnswers, ModelQuestion, PartChange } from "../../../view/element.ts";
+import type { NextQuestion } from "./continuation.ts";
 
 /** How many terms of a score are listed one by one. */
 const TERMS = 24;
@@ -25,8 +26,8 @@ type EffectsQuestion = Extract<ModelQuestion, { readonly of: "effects" }>;
 export function answerQuestion(
   model: TextModel,
   text: string,
-  question: ModelQuestion,
-): ModelAnswers[keyof ModelAnswers] {
+  question: Exclude<ModelQuestion, NextQuestion>,
+): ModelAnswers["effects" | "score" | "logits"] {
   switch (question.of) {
     case "effects":
       return effectsOf(model, text, question);
@@ -38,7 +39,7 @@ export function answerQuestion(
       return attributeLogits(model, text, { position: question.position ?? undefined });
     default: {
       const { of } = question as { readonly of: unknown };
-      throw new OptionError("of", `a question is of effects, score or logits, got ${formatValue(of)}`, {
+      throw new OptionError("of", `a question is of effects, score, logits or next, got ${formatValue(of)}`, {
         of,
       });
     }

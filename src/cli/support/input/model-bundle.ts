@@ -17,6 +17,7 @@ import { recipeOfModel } from "../../../store/layout/from.ts";
 import type { BlockInput, StoreInput } from "../../../store/layout/input.ts";
 import type { LayerRecipe } from "../../../store/recipe/recipe.ts";
 import type { ModelQuestion } from "../../../view/element.ts";
+import { continuationOf } from "../explorer/continuation.ts";
 import { answerQuestion } from "../explorer/questions.ts";
 import { cutsOf } from "./pick-model.ts";
 
@@ -37,11 +38,19 @@ export async function fileOfRun(model: TextModel, attention: TextAttention): Pro
   return attention.target ? file : { ...file, model: fileModel(model, attention) };
 }
 
+/** The file of a text that a model continued, with its model where the text alone gives the same tokens. */
+async function fileOfTokens(model: TextModel, attention: TextAttention): Promise<ServedFile> {
+  const { ids } = model.tokenize(attention.texts[0]);
+  const isSame = ids.length === attention.ids.length && ids.every((id, n) => id === attention.ids[n]);
+  return isSame ? fileOfRun(model, attention) : fileOfText(model, attention);
+}
+
 /** A model that can run again on one text (or pair), with heads ablated. */
 export function fileModel(
   model: TextModel,
   { texts: [text, pair] }: Pick<TextAttention, "texts">,
 ): FileModel {
+  const next = continuationOf(model, text);
   return {
     name: model.name,
     predicts: !model.model.hasHead ? "none" : model.architecture === "decoder" ? "next" : "masked",
@@ -55,7 +64,13 @@ export function fileModel(
     },
     ...(pair === undefined && {
       text,
-      answer: async (question) => answerQuestion(model, text, question as ModelQuestion),
+      answer: async (request) => {
+        const question = request as ModelQuestion;
+        if (question.of !== "next") return answerQuestion(model, text, question);
+        const answer = next(question);
+        if (answer.token === null) return answer;
+        return { token: answer.token, file: await fileOfTokens(model, answer.attention) };
+      },
     }),
   };
 }
