@@ -8,13 +8,23 @@ import { textOf } from "../ui/text-of.ts";
 import { COMPUTATIONS } from "./computations.ts";
 import { unknownNames } from "./frame/fields.ts";
 import { changeOf, type LabView, type NamedPage } from "./frame/page.ts";
-import { isAbout, pictureOf, reasonsOf } from "./frame/render.ts";
+import { isAbout, pictureOf, reasonOf, reasonsOf } from "./frame/render.ts";
 import { loadPages, renderSite } from "./frame/site.ts";
 import { OPEN_TASKS } from "./open-tasks.ts";
 import { PAGES } from "./pages.ts";
 
 const titleOf = ({ title }: NamedPage["steps"][number], view: LabView) =>
   typeof title === "function" ? title(view) : title;
+
+/** The view after the answer to a question, computed once for all tests. */
+const answers = new Map<object, Promise<LabView>>();
+function answeredView(
+  ...[name, state, show]: [string, Parameters<typeof viewOf>[1], object]
+): Promise<LabView> {
+  const view = answers.get(show) ?? viewOf(name, state, show);
+  answers.set(show, view);
+  return view;
+}
 
 let pages: NamedPage[] = [];
 let files: Map<string, string> = new Map();
@@ -94,7 +104,7 @@ test("a guess is marked in the picture with its result, and not before", async (
     for (const [at, { predict, state }] of page.steps.entries()) {
       if (predict === undefined) continue;
       const before = await viewOf(page.name, state);
-      const answered = await viewOf(page.name, state, predict.show);
+      const answered = await answeredView(page.name, state, predict.show);
       const name = `${page.name}, “${titleOf(page.steps[at], before)}”`;
       for (const wide of [true, false]) {
         const marked = (view: LabView, guess: number) => {
@@ -129,7 +139,7 @@ test("pages are complete without a script: every prediction is answered", async 
   for (const page of pages)
     for (const [at, { state, predict }] of page.steps.entries()) {
       if (predict === undefined) continue;
-      const answered = await viewOf(page.name, state, predict.show);
+      const answered = await answeredView(page.name, state, predict.show);
       const step = files.get(`${page.name}.html`)!.split('class="step"')[at + 1];
       // Times are measured when the page is built.
       if (page.name !== "cost")
@@ -161,7 +171,7 @@ test("each lesson has teacher's notes: aim, minutes, steps, questions with answe
     for (const text of [open.text, open.answer, ...open.mistakes.flat()]) has(text);
     for (const { predict, state } of page.steps) {
       if (predict === undefined) continue;
-      const answered = await viewOf(page.name, state, predict.show);
+      const answered = await answeredView(page.name, state, predict.show);
       // Times are measured when the page is built.
       if (page.name !== "cost") has(predict.result(answered));
       for (const [, , reason] of reasonsOf(predict, answered)) has(reason);
@@ -240,4 +250,45 @@ test("the page for readers of a course names steps that exist, and links to each
     expect(html).toContain(`href="../${name}.html#stop${stop}"`);
   }
   for (const page of pages) expect(html, page.name).toContain(`href="../${page.name}.html`);
+});
+
+/** What is right, to which a guess may come. */
+const RIGHT: Readonly<Record<string, number>> = {
+  ...{
+    arrows2: 84,
+    becomes2: 63,
+    steps2: 96,
+    scale2: 256,
+    saturation2: 0,
+    masks2: 25,
+    masks4: 10,
+    heads2: 19,
+  },
+  ...{
+    shapes2: 16,
+    shapes6: 0,
+    cost2: 6700,
+    variants5: 88,
+    scorers2: 3,
+    before2: 94,
+    before6: 7,
+    learned5: 9,
+    explanation2: 3,
+  },
+};
+
+test("a wrong guess gets a reason, the right one none", async () => {
+  for (const page of pages)
+    for (const [at, { predict, state }] of page.steps.entries()) {
+      if (predict === undefined) continue;
+      const name = `${page.name}${at + 1}`;
+      const view = await answeredView(page.name, state, predict.show);
+      const reason = (guess: number) => reasonOf(predict, guess, view);
+      expect(reason(RIGHT[name]), name).toBe("");
+      const far = [predict.min, predict.start, predict.max].filter(
+        (guess) => Math.abs(guess - RIGHT[name]) > (predict.max - predict.min) / 5,
+      );
+      expect(far.length, name).toBeGreaterThan(0);
+      for (const guess of far) expect(reason(guess), `${name}: ${guess}`).toMatch(/^ \S.{20,}/);
+    }
 });

@@ -12,12 +12,12 @@
  * At the end a line for each browser test that passed only in its second run (more than two are failures) and for each test that
  * failed, then `N passed, N failed, N skipped` over all parts; the exit status is 1 where anything failed.
  */
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Parts } from "./parts/parts.mjs";
 import { playwrightCounts, vitestCounts } from "./parts/reports.mjs";
+import { turn } from "./parts/turn.mjs";
 import { at, install, NODES, pinned, root, say, toolchain } from "./setup.mjs";
 
 /** @typedef {import("./parts/parts.mjs").Part} Part */
@@ -130,15 +130,6 @@ async function platform(part, major) {
     );
 }
 
-/** `--seed N` with a number of the commit, so that each run on it draws the same faults; nothing outside a git repository. */
-function seedOfCommit() {
-  const { status, stdout } = spawnSync("git", ["rev-parse", "--short=7", "HEAD^{tree}"], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  return status === 0 ? ["--seed", `${Number.parseInt(stdout.slice(0, 7), 16)}`] : [];
-}
-
 /**
  * A part of that name, where it is asked for.
  * @param {string} name
@@ -209,9 +200,12 @@ const built = addOnBuild("built", "the suite on the built package", (part) =>
 
 const faults = add("faults", "planted faults: a sample of tools/faults.mjs", (part) => {
   const [count, timeout] = process.env.HEED_ALL === "1" ? ["40", 3600] : ["3", 1200];
-  return part.script("planted faults", node, [at("tools/faults.mjs"), "--sample", count, ...seedOfCommit()], {
-    timeout,
-  });
+  return part.script(
+    "planted faults",
+    node,
+    [at("tools/faults.mjs"), "--sample", count, "--seed", `${turn}`],
+    { timeout },
+  );
 });
 
 const platforms = addOnBuild(

@@ -3,11 +3,9 @@ import { explain, explainMatmul, scaledDotProductAttention, type Tensor, tensor 
 import { and, causal, keyLengths, slidingWindow } from "../../src/masks/index.ts";
 import { AdditiveAttention } from "../../src/nn/history/index.ts";
 import { matmul, softmax } from "../../src/nn/index.ts";
-import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { OPEN_TASKS } from "../open-tasks.ts";
 import { type FormulaValue, run } from "./formula.ts";
 import { check, drawn } from "./open-task.ts";
-import { reasonOf } from "./render.ts";
 import { loadPages } from "./site.ts";
 
 const pages = await loadPages();
@@ -139,47 +137,6 @@ test("precedence and functions are Python's", () => {
   expect(value("where(a > 0, a, -a) - maximum(a, 0)")).toEqual([0, 2, 0]);
   expect(value("sum(a) + max(a)")).toEqual([5]);
   expect(value("b = a * 2\nb == a + a")).toEqual([1, 1, 1]);
-});
-
-/** What is right, to which a guess may come. */
-const RIGHT: Readonly<Record<string, number>> = {
-  ...{
-    arrows2: 84,
-    becomes2: 63,
-    steps2: 96,
-    scale2: 256,
-    saturation2: 0,
-    masks2: 25,
-    masks4: 10,
-    heads2: 19,
-  },
-  ...{
-    shapes2: 16,
-    shapes6: 0,
-    cost2: 6700,
-    variants5: 88,
-    scorers2: 3,
-    before2: 94,
-    before6: 7,
-    learned5: 9,
-    explanation2: 3,
-  },
-};
-
-test("a wrong guess gets a reason, the right one none", async () => {
-  for (const page of pages)
-    for (const [at, { predict, state }] of page.steps.entries()) {
-      if (predict === undefined) continue;
-      const name = `${page.name}${at + 1}`;
-      const view = await viewOf(page.name, state, predict.show);
-      const reason = (guess: number) => reasonOf(predict, guess, view);
-      expect(reason(RIGHT[name]), name).toBe("");
-      const far = [predict.min, predict.start, predict.max].filter(
-        (guess) => Math.abs(guess - RIGHT[name]) > (predict.max - predict.min) / 5,
-      );
-      expect(far.length, name).toBeGreaterThan(0);
-      for (const guess of far) expect(reason(guess), `${name}: ${guess}`).toMatch(/^ \S.{20,}/);
-    }
 });
 
 test("habits of NumPy and PyTorch are read: prefixes, axes of rows, methods, & for and; ^ is answered", () => {

@@ -17,6 +17,8 @@ import {
   Windows,
 } from "heed/train";
 import { describe, expect, it } from "vitest";
+import { turn } from "../../tools/parts/turn.mjs";
+import { sweepSize } from "../support/cases/count.ts";
 
 const V = 17;
 const text = Int32Array.from({ length: 600 }, (_, n) => (n * n * 7 + n) % V);
@@ -95,7 +97,9 @@ describe("in one process", () => {
     await train({ ...start(kind, M).options, signal: free as never });
     // The forward pass is looked at before and after the attention of each layer, the backward pass at each operation.
     expect(free.checks).toBeGreaterThan(3 * M * (4 + 20));
-    for (let at = 1; at <= free.checks; at += 3 * M) {
+    // Every ninth check has its turn, every third one with HEED_ALL=1.
+    const every = sweepSize(9, 3);
+    for (let at = 1 + 3 * (turn % (every / 3)); at <= free.checks; at += every * M) {
       const first = start(kind, M);
       const signal = new CountedSignal(at);
       const stopped = await train({ ...first.options, signal: signal as never });

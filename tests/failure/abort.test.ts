@@ -13,11 +13,12 @@ import type { SliceOptions } from "../../src/core/slices.ts";
 import { getEngine } from "../../src/wasm/engine/engine.ts";
 import { has, LEVELS, restore, use } from "../support/backends/levels.ts";
 import { expectBits, normal } from "../support/cases/call.ts";
+import { caseCount } from "../support/cases/count.ts";
 import { random } from "../support/cases/random.ts";
 import { seed } from "../support/cases/seed.ts";
 
 /** Moments in all (`HEED_CASES` for more), and the limit in milliseconds. */
-const MOMENTS = Number(process.env.HEED_CASES ?? 60);
+const MOMENTS = caseCount(24, 60);
 const LIMIT = 100;
 
 afterAll(restore);

@@ -1,9 +1,10 @@
-/** 100,000 corrupted files per format: each is read and written again to the same tensors, or raises a FormatError with its offset. */
+/** Corrupted files of each format, from a seed: each is read and written again to the same tensors, or raises a FormatError with its offset. */
 import { describe, expect, test } from "vitest";
+import { sweepSize } from "../support/cases/count.ts";
 import { seed } from "../support/cases/seed.ts";
 import { FORMATS, readMutants } from "./mutants.ts";
 
-const COUNT = 100_000;
+const COUNT = sweepSize(25_000, 100_000);
 
 describe(`mutated files (HEED_SEED=${seed})`, () => {
   test.each(FORMATS)(

@@ -8,12 +8,13 @@ import { createServer } from "node:http";
 import { gzipSync } from "node:zlib";
 import { expect } from "@playwright/test";
 import { labLimit } from "../../tools/size.mjs";
+import { isItsTurn } from "../support/cases/count.ts";
 import { must, names, pages, quiet, row, test } from "./visit.mjs";
 
 /** Any folder of a host: every address of a page is relative. */
 const PREFIX = "/some/prefix";
 
-for (const name of names)
+for (const [number, name] of names.entries())
   test(`${name}: at most ${labLimit(name) / 1000} kB after gzip until it is drawn; the same without isolation and without WebAssembly`, async ({
     browser,
     visit,
@@ -49,13 +50,12 @@ for (const name of names)
       process.stdout.write(`  ${name}: ${(sum / 1000).toFixed(1)} kB\n`);
       expect(sum, files.join(" ")).toBeLessThanOrEqual(labLimit(name));
       const caption = await page.locator(".stage figcaption").textContent();
-      await visit(`${name}.html`, {}, async (isolated) => {
-        expect(await isolated.evaluate(() => crossOriginIsolated)).toBe(true);
-        expect(await isolated.locator(".stage figcaption").textContent()).toBe(caption);
-      });
-      await visit(`${name}.html`, { wasm: false }, async (other) => {
-        expect(await other.locator(".stage figcaption").textContent()).toBe(caption);
-      });
+      // One of them for each page, the other one in the next turn.
+      for (const wasm of [true, false].filter((_, n) => isItsTurn(number + n, 2)))
+        await visit(`${name}.html`, { wasm }, async (isolated) => {
+          expect(await isolated.evaluate(() => crossOriginIsolated)).toBe(true);
+          expect(await isolated.locator(".stage figcaption").textContent()).toBe(caption);
+        });
     } finally {
       await context.close();
       host.close();

@@ -1,16 +1,23 @@
 // @ts-check
 /**
  * What a reader sees of the Lab, on a desk and on a phone: at every stop of every page no label is cut off or on top of another,
- * axe finds nothing at the first and the last, and a page that fails says why. Needs dist/.
+ * axe finds nothing at the first and the last (dark at one and light at the other, in turn), and a page that fails says why. Needs dist/.
  */
 import { expect } from "@playwright/test";
+import { turn } from "../../tools/parts/turn.mjs";
 import { CONTRAST, violations } from "../support/axe.mjs";
-import { sweepSize } from "../support/cases/count.ts";
+import { countInTurn, sweepSize } from "../support/cases/count.ts";
 import { names, open, quiet, reach, test, write } from "./visit.mjs";
 
 const WIDTHS = [1280, 375];
-/** A desk for one page, a phone for the next; both for each with HEED_ALL=1. @param {number} at */
-const widthsOf = (at) => (sweepSize(1, 2) === 2 ? WIDTHS : [WIDTHS[at % 2]]);
+const isAll = sweepSize(1, 2) === 2;
+/** A desk for one page, a phone for the next, the other way in the next turn; both for each with HEED_ALL=1. @param {number} at */
+const widthsOf = (at) => (isAll ? WIDTHS : [WIDTHS[(at + turn) % 2]]);
+/** The color schemes in which axe looks at the first (0) or the last (1) state of a page. @param {number} at @param {number} state */
+const schemesOf = (at, state) => {
+  const schemes = /** @type {const} */ (["dark", "light"]);
+  return isAll ? schemes : [schemes[(at + (turn >> 1) + state) % 2]];
+};
 /** Pages that show the reader's own sentence. */
 const OWN = ["words", "arrows", "steps", "masks", "heads", "explanation"];
 
@@ -24,15 +31,15 @@ for (const [at, name] of names.entries())
         const stops = await page.locator(".step").count();
         /** @type {string[]} */
         const problems = [];
-        const look = async (/** @type {string} */ at) => {
-          for (const what of await page.evaluate(misplaced)) problems.push(`${at}: ${what}`);
+        const look = async (/** @type {string} */ where) => {
+          for (const what of await page.evaluate(misplaced)) problems.push(`${where}: ${what}`);
         };
-        const check = async (/** @type {string} */ at) => {
-          for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
+        const check = async (/** @type {string} */ state) => {
+          for (const colorScheme of schemesOf(at, state === "first" ? 0 : 1)) {
             await page.emulateMedia({ colorScheme });
             await quiet(page);
             for (const one of await violations(page, colorScheme === "dark" ? CONTRAST : {}))
-              problems.push(`${at}, ${colorScheme}: ${one}`);
+              problems.push(`${state}, ${colorScheme}: ${one}`);
           }
         };
         await look("first");
@@ -50,8 +57,9 @@ for (const [at, name] of names.entries())
           await expect(page.locator('.picture svg:visible [data-name="guess"]')).toContainText("your guess");
           // The answer is in the text, even where the next stop is the active one.
           await expect(page.locator(".step").nth(i).locator(".said")).toContainText("You said");
-          // Nothing of the guess is on a label, whatever was guessed.
-          for (const what of await page.evaluate(guessesOnLabels, { stop: i, largest }))
+          // Nothing of the guess is on a label, whatever was guessed: every fourth of 61 guesses.
+          const guesses = countInTurn(61, 4).map((n) => Math.round((largest * n) / 60));
+          for (const what of await page.evaluate(guessesOnLabels, { stop: i, guesses }))
             problems.push(`stop ${i + 1}, ${what}`);
           await quiet(page);
         }
@@ -279,16 +287,15 @@ test("a text is about the state that it names: another state leaves it as it was
     expect(await stop.textContent()).toBe(before);
   }));
 
-/** Marks of any guess at a stop that are on the letters of a label. In the page. @param {{ stop: number, largest: number }} at */
-async function guessesOnLabels({ stop, largest }) {
+/** Marks of guesses at a stop that are on the letters of a label. In the page. @param {{ stop: number, guesses: number[] }} at */
+async function guessesOnLabels({ stop, guesses }) {
   const problems = [];
   const first = location.hash;
   const state = new URLSearchParams(first.slice(4));
   const lab = /** @type {Element} */ (document.querySelector(".lab"));
-  // Boxes are the same where nothing is painted, and painting 61 pictures takes as long as measuring them.
+  // Boxes are the same where nothing is painted, and painting the pictures takes as long as measuring them.
   document.documentElement.style.visibility = "hidden";
-  const shares = Array.from({ length: 61 }, (_, i) => Math.round((largest * i) / 60));
-  for (const value of new Set(shares)) {
+  for (const value of new Set(guesses)) {
     state.set(`guess${stop}`, String(value));
     const hash = `#v1?${state}`;
     // The same address again would draw nothing.

@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * A translation is one file: with a catalog whose letters all have marks (á for a), no visible text of a page has an English word, at any
- * stop, after each answer and each button. Numbers, units, code, formulas, tokens of sentences and heed's own errors are not translated.
+ * stop, after each answer and each button: wide, and in turn narrow. Numbers, units, code, formulas, tokens of sentences and heed's own errors are not translated.
  */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,11 @@ import { extname, join } from "node:path";
 import { expect, test } from "@playwright/test";
 import { labStrings } from "../../tools/build/lab-strings.mjs";
 import { at } from "../../tools/setup.mjs";
+import { inTurn } from "../support/cases/count.ts";
 import { names, quiet, reach } from "./visit.mjs";
+
+// One worker reads the whole file: it builds the translated pages once.
+test.describe.configure({ mode: "default" });
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const MARKED = [..."áƀçđéƒǧħíĵķłɱñóþɋřšŧúṽŵẋýžÁƁÇĐÉƑǦĦÍĴĶŁⱮÑÓÞɊŘŠŦÚṼŴẊÝŽ"];
@@ -113,6 +117,9 @@ async function english(page) {
   return [...new Set(texts.filter(isEnglish))];
 }
 
+/** The pages that are read on a phone too. */
+const narrow = inTurn(names, 4);
+
 for (const name of names)
   test(`${name}: no English word is left`, async ({ page }) => {
     /** @type {Set<string>} */
@@ -123,7 +130,7 @@ for (const name of names)
     const look = async () => {
       for (const text of await english(page)) left.add(text);
     };
-    for (const width of [1280, 375]) {
+    for (const width of narrow.includes(name) ? [1280, 375] : [1280]) {
       await page.setViewportSize({ width, height: 800 });
       await page.goto(`${origin()}/${name}.html`);
       await page.waitForSelector("[data-ready]");

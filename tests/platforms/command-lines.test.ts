@@ -1,8 +1,9 @@
 /**
  * Every command line of README.md, docs/, the other README files, the comments of examples and the examples of `--help` works as
- * written. A line runs in a shell, in a folder with the files that it names, on the built program where there is one. A line that
- * is not run is listed in NOT_RUN with the reason, and its command and options are checked. A line of another program names a
- * script or a file that exists.
+ * written, in a folder with the files that it names. A line that needs a shell, and every eighth of the others, in turn, runs in a
+ * shell on the built program where there is one; the others run in this process (all in a shell with HEED_ALL=1). A line that is
+ * not run is listed in NOT_RUN with the reason, and its command and options are checked. A line of another program names a script
+ * or a file that exists.
  */
 
 import { spawn } from "node:child_process";
@@ -19,9 +20,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands/index.ts";
 import { parseCommandLine } from "../../src/cli/support/line/arguments.ts";
-import { randn, type Tensor } from "../../src/index.ts";
+import { configure, randn, type Tensor } from "../../src/index.ts";
 import { writeNpy, writeNpz, writeSafetensors } from "../../src/io/index.ts";
 import { isBuilt } from "../support/built.ts";
+import { inTurn } from "../support/cases/count.ts";
+import { runUntil } from "../support/processes/command.ts";
 import { heed, pad, root, shellOf, unix, work } from "./cli.ts";
 
 const read = (name: string) => readFileSync(join(root, name), "utf8");
@@ -181,6 +184,23 @@ async function addFiles() {
     symlinkSync(join(root, "models", shipped), join(work, name));
 }
 
+/** Whether the line is a call of heed with words and quoted words, without anything that only a shell does. */
+const isPlain = (text: string) => /^heed(?: (?:"[^"$`\\]*"|[\w@%+=:,./#-]+))*$/.test(text);
+
+/** Runs heed in this process, in the working folder. */
+async function runHere(
+  ...call: Parameters<typeof runUntil>
+): Promise<{ code: number; out: string; err: string }> {
+  const [folder, settings] = [process.cwd(), { ...configure() }];
+  process.chdir(work);
+  try {
+    return await runUntil(...call);
+  } finally {
+    process.chdir(folder);
+    configure(settings);
+  }
+}
+
 /** Runs a line in a shell in which `heed` is the tested program. */
 function runLine(line: string): Promise<{ code: number | null; err: string }> {
   return new Promise((resolve, reject) => {
@@ -239,32 +259,37 @@ describe("command lines of the pages and of --help", () => {
 
   const run = ours.filter((line) => reasonNotToRun(line.text) === undefined && !isName(line));
   const ends = run.filter(({ text }) => !serves(text) && (isBuilt || !/\bheed html\b/.test(text)));
+  const inShell = new Set(
+    [...ends.filter(({ text }) => !isPlain(text)), ...inTurn(ends, 8)].map(({ text }) => text),
+  );
   it.skipIf(!unix).each(ends)("$text ends with 0 ($pages)", async ({ text }) => {
     await addFiles();
-    const { code, err } = await runLine(text);
+    const { code, err } = inShell.has(text)
+      ? await runLine(text)
+      : await runHere(() => false, ...argumentsOf(text)!);
     expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
     expect(err).not.toMatch(/^(?:warning|note):/m);
   });
 
-  it.skipIf(!unix || !isBuilt).each(run.filter(({ text }) => serves(text)))(
-    "$text serves until Ctrl-C ($pages)",
-    async ({ text }) => {
-      await addFiles();
-      // Another program may have the port.
-      const args = argumentsOf(text)!.filter((word) => !/^--(?:no-open|port)$|^8080$/.test(word));
-      let [output, out] = ["", ""];
-      const ended = await heed([...args, "--no-open"], {}, (child) => {
-        const look = (chunk: string) => {
-          output += chunk;
-          if (out === "" && /http:\/\/127\.0\.0\.1:\d+/.test(output)) {
-            out = output;
-            child.kill("SIGINT");
-          }
-        };
-        child.stdout?.on("data", look);
-        child.stderr?.on("data", look);
-      });
-      expect(out, ended.err).toMatch(/http:\/\/127\.0\.0\.1:\d+/);
-    },
-  );
+  const served = run.filter(({ text }) => serves(text));
+  const asProgram = inTurn(served, 8);
+  it.skipIf(!unix || !isBuilt).each(served)("$text serves until Ctrl-C ($pages)", async (line) => {
+    await addFiles();
+    // Another program may have the port.
+    const args = argumentsOf(line.text)!.filter((word) => !/^--(?:no-open|port)$|^8080$/.test(word));
+    const isServing = (output: string) => /http:\/\/127\.0\.0\.1:\d+/.test(output);
+    args.push("--no-open");
+    let output = "";
+    const ended = asProgram.includes(line)
+      ? await heed(args, {}, (child) => {
+          const look = (chunk: string) => {
+            output += chunk;
+            if (isServing(output)) child.kill("SIGINT");
+          };
+          child.stdout?.on("data", look);
+          child.stderr?.on("data", look);
+        })
+      : await runHere(isServing, ...args);
+    expect(isServing(ended.out + ended.err), ended.err).toBe(true);
+  });
 });

@@ -3,6 +3,7 @@ import { keyLengths, slidingWindow, Tensor } from "heed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
 import { attend, expectBits, filledWith, normal } from "../support/cases/call.ts";
+import { inTurn } from "../support/cases/count.ts";
 
 afterAll(restore);
 
@@ -12,7 +13,8 @@ for (const level of LEVELS.filter(has))
 
     it("each key in turn, for 1 to 300 keys, gives its own value and no other", () => {
       // Nk queries, query j aims at key j: scores 0 and 200, so every other weight underflows to 0.
-      for (let Nk = 1; Nk <= 300; Nk += Nk < 140 ? 1 : 7) {
+      const counts = [...Array(300).keys()].map((n) => n + 1).filter((n) => n <= 140 || n % 7 === 0);
+      for (const Nk of inTurn(counts, 3)) {
         const eye = filledWith([Nk, Nk], (n) => (n % Nk === Math.floor(n / Nk) ? 1 : 0));
         const values = filledWith([Nk, 3], (n) => n + 1);
         const { output } = attend(eye, eye, values, { scale: 200 });

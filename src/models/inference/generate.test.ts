@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sweepSize } from "../../../tests/support/cases/count.ts";
 import { tensor } from "../../core/create/construct.ts";
 import { OptionError } from "../../core/errors.ts";
 import { Gpt2, generate, generateText, textModel, tokenShares, trainTokenizer } from "../index.ts";
@@ -108,7 +109,7 @@ describe("generate", () => {
       const candidates = order.slice(0, topK ?? 20);
       const total = candidates.reduce((sum, id) => sum + Math.exp(logits[id] / 2), 0);
       const counts = new Float64Array(20);
-      const runs = 3000;
+      const runs = sweepSize(1000, 3000);
       for (let seed = 0; seed < runs; seed++) counts[all({ temperature: 2, topK, seed, maxTokens: 1 })[0]]++;
       for (const id of order) {
         const share = candidates.includes(id) ? Math.exp(logits[id] / 2) / total : 0;

@@ -6,6 +6,7 @@
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { filled, someCells } from "../../../tests/failure/calls.ts";
 import { has, LEVELS } from "../../../tests/support/backends/levels.ts";
+import { countInTurn } from "../../../tests/support/cases/count.ts";
 import { type Random, random } from "../../../tests/support/cases/random.ts";
 import { type AttentionOptions, resolve } from "../../backend/problem.ts";
 import { computeAll } from "../../backend/results.ts";
@@ -190,13 +191,14 @@ function drawn(seed: number): Case {
   };
 }
 
-const COUNT = 200;
+/** Each draws two hundred calls, of which every fourth has its turn. */
+const SEEDS = countInTurn(200, 4);
 
 for (const level of levels)
-  it(`${level}: ${COUNT} random calls in pieces of any size have the bits of a single stage`, () => {
+  it(`${level}: ${SEEDS.length} random calls in pieces of any size have the bits of a single stage`, () => {
     configure({ simd: level, threads: 1 });
     let pieces = 0;
-    for (let seed = 0; seed < COUNT; seed++) {
+    for (const seed of SEEDS) {
       const one = drawn(seed);
       cutting.budget = 2 ** 40;
       const reference = forward(one);
@@ -206,7 +208,7 @@ for (const level of levels)
         pieces += cutting.count;
       }
     }
-    expect(pieces).toBeGreaterThan(20 * COUNT);
+    expect(pieces).toBeGreaterThan(20 * SEEDS.length);
   });
 
 describe("regions of a call", () => {
@@ -241,7 +243,7 @@ describe("regions of a call", () => {
       contents.delete(at);
       free.call(this, at - EDGE);
     });
-    for (let seed = 0; seed < 120; seed++) {
+    for (const seed of countInTurn(120, 4)) {
       const one = drawn(seed);
       // A fresh engine: its workspaces are regions of the size that this call asks for.
       contents.clear();

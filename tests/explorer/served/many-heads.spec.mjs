@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Files of 32 × 32 and 80 × 64 heads, made here: how many requests there are and how many at once, that none fails, that the head
+ * Files of 32 × 32 and 80 × 64 heads (in turn), made here: how many requests there are and how many at once, that none fails, that the head
  * under the cursor is read first,
  * pages and groups of the overview, and "Ask the heads" over all of them with its progress and its end. Needs dist/ (npm run build).
  */
@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { expect, test } from "@playwright/test";
 import { cast, randn } from "heed";
 import { openStore, writeBundle } from "heed/view";
+import { inTurn } from "../../support/cases/count.ts";
 import { endAll, pageAt, view } from "../support/served.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
@@ -74,10 +75,12 @@ const stateOf = (page) =>
     return { layer, head, sort, isReady: element.store?.ready({ block: 0, layer, head }) === true };
   });
 
-for (const sizes of [
+const SIZES = [
   { layers: 32, heads: 32, keyHeads: 8, N: 64, d: 64 },
   { layers: 80, heads: 64, keyHeads: 8, N: 16, d: 16 },
-])
+];
+
+for (const sizes of inTurn(SIZES, 2))
   test(`${sizes.layers} × ${sizes.heads} heads: few requests at once, pages, groups, and all heads asked`, async ({
     browser,
   }) => {

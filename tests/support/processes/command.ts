@@ -9,16 +9,24 @@ export interface Written {
 }
 
 /** Runs `heed` with these arguments. */
-export async function runCommand(...args: string[]): Promise<Written> {
+export const runCommand = (...args: string[]): Promise<Written> => runUntil(() => false, ...args);
+
+/** The same, with Ctrl-C as soon as `isOver` is true of its output. */
+export async function runUntil(isOver: (output: string) => boolean, ...args: string[]): Promise<Written> {
   const written = { out: "", err: "" };
+  const stop = new AbortController();
+  const write = (stream: "out" | "err") => (text: string) => {
+    written[stream] += text;
+    if (isOver(written.out + written.err)) stop.abort();
+  };
   const code = await dispatch(args, {
-    stdout: { write: (text: string) => (written.out += text) },
-    stderr: { write: (text: string) => (written.err += text) },
+    stdout: { write: write("out") },
+    stderr: { write: write("err") },
     env: {},
     isTTY: false,
     color: 0,
     progress: false,
-    signal: new AbortController().signal,
+    signal: stop.signal,
   });
   return { code, ...written };
 }
