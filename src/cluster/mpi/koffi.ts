@@ -46,7 +46,7 @@ export async function loadForeign(wanted: string | undefined): Promise<ForeignIn
 interface Koffi {
   load(path: string | null, options?: { global?: boolean }): KoffiLibrary;
   address(pointer: unknown): bigint;
-  config(change: { async_stack_size: number }): unknown;
+  config(change?: { async_stack_size: number }): { readonly async_stack_size: number };
 }
 interface KoffiFunction {
   (...args: unknown[]): number;
@@ -72,7 +72,8 @@ async function loadKoffi(): Promise<ForeignInterface> {
   const name = "koffi";
   const module = (await import(name)) as { default?: Koffi } & Koffi;
   const koffi = module.default ?? module;
-  koffi.config({ async_stack_size: STACK });
+  // koffi refuses a change after it has loaded a library, such as one that an earlier call tried.
+  if (koffi.config().async_stack_size !== STACK) koffi.config({ async_stack_size: STACK });
   return {
     name,
     // Reading `buffer` moves a small array out of V8's heap, where it could move.
