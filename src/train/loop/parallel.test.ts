@@ -3,9 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as fc from "fast-check";
-import { OptionError } from "heed";
+import { OptionError, tensor } from "heed";
 import { type Communicator, localCluster } from "heed/cluster";
 import { readSafetensors, writeSafetensors } from "heed/io";
+import { multiply, square, sum } from "heed/nn";
 import type { Batch, CheckpointOptions, TrainOptions } from "heed/train";
 import { languageModel, loadCheckpoint, nextTokenBatch, readCheckpoint, train, Windows } from "heed/train";
 import { describe, expect, it } from "vitest";
@@ -127,6 +128,32 @@ describe("train over ranks", () => {
       rmSync(dirname(path), { recursive: true });
     },
   );
+
+  it("more ranks than parameters, and a parameter without a gradient, have the bits of one process too", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "heed-parts-"));
+    const path = join(folder, "c");
+    const train2 = async (change: Partial<TrainOptions<number>>) => {
+      const [w, u] = [tensor([0.5, -0.25, 2]), tensor([7])];
+      const model = {
+        parameters: () => new Map(Object.entries({ u, w })),
+        loss: (x: number) => sum(square(multiply(w, x))),
+      };
+      const data = (step: number) => [1, 2, 3, 4].map((x) => x + step / 8);
+      const { losses } = await train<number>({ model, data, steps: 3, ...change });
+      return { losses, weights: [[...w.data], [...u.data]] };
+    };
+    const alone = await train2({});
+    expect(alone.weights[1]).toEqual([7]);
+    const divided = { shardOptimizer: true, checkpoint: { path } };
+    for (const one of await onRanks(4, (comm) => train2({ comm, ...divided }))) expect(one).toEqual(alone);
+    const resume = (await loadCheckpoint(path)).checkpoint;
+    const more = { steps: 5, resume };
+    const longer = await train2(more);
+    for (const one of await onRanks(3, (comm) => train2({ comm, ...divided, ...more })))
+      expect(one).toEqual(longer);
+    expect(longer.losses.slice(0, 3)).toEqual(alone.losses);
+    rmSync(folder, { recursive: true });
+  });
 
   it("a part that is damaged, missing or of another checkpoint is named, and the older checkpoint is read", async () => {
     const folder = mkdtempSync(join(tmpdir(), "heed-parts-"));
