@@ -211,13 +211,38 @@ export class Surface {
 
   /** Opens files, then shows the report of the first. */
   openFiles(files: readonly File[]): void {
-    if (files.length === 0 || this.#host.alone) return;
+    const isList = ({ name }: File) => /\.txt$/i.test(name);
+    const list = files.find(isList);
+    if (list !== undefined && !this.#host.alone) void this.#measure(list);
+    const bundles = files.filter((file) => !isList(file));
+    if (bundles.length === 0 || this.#host.alone) return;
     void import("./open.ts")
-      .then(({ sourcesOf }) => this.#host.add(sourcesOf(files)))
+      .then(({ sourcesOf }) => this.#host.add(sourcesOf(bundles)))
       .then(
         () => this.#dialog("report"),
         () => {},
       );
+  }
+
+  /** Measures every head over the lines of a file, or says what does. */
+  async #measure(file: File): Promise<void> {
+    const { session } = this.#host;
+    try {
+      const { commandFor, measureTexts } = await this.#loadMore();
+      const { reader } = session;
+      if (reader === undefined)
+        session.notify({
+          kind: "error",
+          text: `${file.name} is a list of texts, and no model is behind this page to read them. \`${commandFor(file.name)}\` measures every head over them`,
+        });
+      else {
+        this.#dialog("texts");
+        await measureTexts(session, file, reader);
+        this.say("Every head has been measured.");
+      }
+    } catch (error) {
+      session.failed(error);
+    }
   }
 
   #loadMore(): Promise<More> {
@@ -324,7 +349,7 @@ export class Surface {
     const input = document.createElement("input");
     input.type = "file";
     input.multiple = true;
-    input.accept = ".safetensors,.npz,.npy,.json";
+    input.accept = ".safetensors,.npz,.npy,.json,.txt";
     input.addEventListener("change", () => this.openFiles([...(input.files ?? [])]));
     input.click();
   }

@@ -13,6 +13,7 @@ import type {
   AttentionViewElement,
   AttentionViewEvents,
   Openable,
+  TextReader,
 } from "../../src/view/element.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import { Address } from "../state/history.ts";
@@ -139,6 +140,15 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     // The one that was added last: another would have ended the work that swaps.
     this.#sourceList = [...this.#sourceList.slice(0, -1), source];
     return this.#opener.swap(sourceOf(source));
+  }
+
+  /** The model that reads the lines of dropped lists of texts; undefined: none. */
+  get reader(): TextReader | undefined {
+    return this.#session.reader;
+  }
+  set reader(reader: TextReader | undefined) {
+    if (reader && typeof reader.read !== "function") void this.#refuse("reader", reader);
+    else this.#session.reader = reader ?? undefined;
   }
 
   /** Opens the file picker. */

@@ -8,7 +8,7 @@ import type { Edits, HeadStore } from "../../src/store/head-store.ts";
 import type { HeadMeasures } from "../../src/store/measures/measures.ts";
 import { isSigned } from "../../src/store/measures/transfer.ts";
 import { piecesOf, visible } from "../../src/store/text/tokens.ts";
-import type { SourceModel } from "../../src/view/element.ts";
+import type { SourceModel, TextReader } from "../../src/view/element.ts";
 import type { DrawnFigure } from "../../src/view/figure/drawn.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import type { FigureTable } from "../../src/view/figure/table.ts";
@@ -88,6 +88,8 @@ export class Session {
   exports: Exports | undefined;
   /** The model that computed the attention and can run again without some heads; undefined: none. */
   model: SourceModel | undefined;
+  /** The model that reads lists of texts; undefined: none. */
+  reader: TextReader | undefined;
   /** Opens another source; the current one stays open. */
   openSource: (index: number) => Promise<HeadStore> = () =>
     Promise.reject(new Error("attention-view: there is no other text"));

@@ -37,7 +37,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /** Properties that are not attributes. */
-const PROPERTIES = ["data", "sources", "state", "store"];
+const PROPERTIES = ["data", "reader", "sources", "state", "store"];
 
 /** Attributes that any element has. */
 const GLOBAL =
@@ -123,6 +123,7 @@ const SOURCE = "{ name, src } or { name, data }";
 const VALUES = {
   store: ["The property store", "a store, as openStore and storeFrom of heed/view return"],
   sources: ["The property sources", `a list of ${SOURCE}`],
+  reader: ["The property reader", "{ name, read(text) }"],
   state: ["The property state", 'an object with parts of the state, { view: "row", query: 3 }'],
   cell: ["The argument of setCursor", "an object with parts of the cursor, { layer: 1, query: 3 }"],
   source: ["The argument of add", SOURCE],

@@ -110,6 +110,13 @@ function greet({ welcome = false, model, lab, larger }: Session): void {
   const by = byId<HTMLSelectElement>("by");
   by.replaceChildren(...readers().map((name, n) => make("option", name, { value: String(n) })));
   by.hidden = readers().length < 2;
+  if (model !== undefined)
+    view.reader = {
+      get name() {
+        return readers()[Number(by.value || 0)];
+      },
+      read: async (text, options) => sourceOf(await read(text, Number(by.value || 0), options)),
+    };
   byId("own").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = words.value.trim();
@@ -145,10 +152,16 @@ function show(text: string, reader: number): void {
 }
 
 /** Lets a model read a text. */
-async function read(text: string, reader: number): Promise<ServedFile> {
+async function read(
+  text: string,
+  reader: number,
+  { once = false, signal }: { readonly once?: boolean; readonly signal?: AbortSignal } = {},
+): Promise<ServedFile> {
   const answer = await fetch(
-    `/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}${reader > 0 ? `&model=${reader}` : ""}`,
+    `/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}${reader > 0 ? `&model=${reader}` : ""}${once ? "&once=1" : ""}`,
+    { signal: signal ?? null },
   ).catch((error: Error) => {
+    signal?.throwIfAborted();
     throw new Error(`It could not be read: ${error.message}`);
   });
   if (!answer.ok) throw new Error(`The server answered ${answer.status} ${answer.statusText}.`);
@@ -156,7 +169,7 @@ async function read(text: string, reader: number): Promise<ServedFile> {
   if (result.path === undefined) throw new Error(`The model could not read it: ${result.error}`);
   // A text that several models read is named with its model, so that its tabs and its lists tell which is which.
   const name = reader === 0 ? result.name : `${result.name} · ${result.model?.name ?? readers()[reader]}`;
-  typed.set(name, { text, model: result.model?.name, reader });
+  if (!once) typed.set(name, { text, model: result.model?.name, reader });
   return { ...result, name };
 }
 
@@ -222,8 +235,7 @@ function sourceOf({ name, path, model }: ServedFile): AttentionSource {
           const { file, ...plain } = (await answer(`${withToken(ask)}&question=${json}`, signal)) as {
             readonly file?: ServedFile;
           };
-          const picture = file && { path: file.path, source: sourceOf(file) };
-          return { ...plain, ...picture } as ModelAnswers[Of];
+          return { ...plain, ...(file && { path: file.path, source: sourceOf(file) }) } as ModelAnswers[Of];
         },
       }),
     },

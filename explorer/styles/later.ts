@@ -28,6 +28,8 @@ export const later = css`
 .why tfoot th, .why tfoot td { font-weight: 700; border-block-start: 1px solid var(--line); }
 .why td.wide { inline-size: 22%; }
 .answers .logit { grid-column: 2 / -1; }
+.over-texts td[colspan] { white-space: normal; overflow-wrap: anywhere; padding-block-end: 8px; }
+.over-texts tr:has(+ tr) > * { border-block-end: 0; }
 .ablation, .continuation { margin-block-start: 20px; }
 .continuation > p { margin-block: 6px; }
 .continuation .settings { display: flex; flex-wrap: wrap; gap: 6px 12px; }

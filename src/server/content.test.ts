@@ -77,6 +77,17 @@ it("of the files of texts the last 64 are kept, the others are closed with their
   }
 });
 
+it("a text that is read once is closed by the next one; others stay", async () => {
+  const text = async () => ({ name: "a", source: new Uint8Array(4) });
+  const content = new ServedContent({ pages, text });
+  const read = async (once: boolean) => {
+    const { path } = (await content.textRun("a", 0, once)!()) as { path: string };
+    return path.replace("/data/", "");
+  };
+  const [user, first, second] = [await read(false), await read(true), await read(true)];
+  expect([user, first, second].map((id) => content.file(id) !== undefined)).toEqual([true, false, true]);
+});
+
 it("a file of an answer is added, and the one that it replaces is closed; the user's files stay", async () => {
   const folder = await mkdtemp(join(tmpdir(), "heed-content-"));
   const path = join(folder, "a.heed");

@@ -58,6 +58,8 @@ export class ServedContent {
   readonly #models: Map<string, FileModel>;
   /** Ids of the files that runs made, the oldest first. */
   readonly #newFiles: string[] = [];
+  /** Id of the last file that is read once. */
+  #once = "";
   #lastRun: Promise<object> = Promise.resolve({});
 
   constructor(content: ServerContent) {
@@ -83,10 +85,20 @@ export class ServedContent {
     return this.#files.get(id);
   }
 
-  /** A run of a model on a text; undefined where the server has no model for texts. */
-  textRun(text: string, model: number): (() => Promise<object>) | undefined {
+  /** A run of a model on a text; undefined where the server has no model for texts. A file for `once` is closed by the next one. */
+  textRun(text: string, model: number, once = false): (() => Promise<object>) | undefined {
     const run = this.#content.text;
-    return run && (async () => this.#add(await run(text, model)));
+    return (
+      run &&
+      (async () => {
+        const file = await this.#add(await run(text, model));
+        if (once) {
+          await this.#drop(this.#once);
+          this.#once = this.#newFiles[this.#newFiles.length - 1];
+        }
+        return file;
+      })
+    );
   }
 
   /** A run of a file's model with heads ablated; undefined where no model made the file. */

@@ -59,7 +59,7 @@ export type Route =
   | { readonly kind: "page"; readonly path: string }
   | { readonly kind: "data"; readonly id: string }
   /** A text to run a model on, and the number of the model. */
-  | { readonly kind: "text"; readonly text: string; readonly model: number }
+  | { readonly kind: "text"; readonly text: string; readonly model: number; readonly once: boolean }
   /** A run of a file's model on the file's text with heads ablated; `attention`: the response is the run's attention as a file. */
   | {
       readonly kind: "ablate";
@@ -134,11 +134,14 @@ export function decide(
   return { kind: "page", path };
 }
 
-/** A run of a model on a text: `&text=…&model=1`; without a number, the first model. */
+/** A run of a model on a text: `&text=…&model=1&once=1`; without a number, the first model. */
 function textRoute(parameters: string): Route | Refusal {
-  const [, first = parameters, model = "0"] = /^(&text=[^&]+)&model=(\d{1,4})$/.exec(parameters) ?? [];
+  const [, first = parameters, model = "0", once] =
+    /^(&text=[^&]+)(?:&model=(\d{1,4}))?(&once=1)?$/.exec(parameters) ?? [];
   const text = parameterOf("text", first);
-  return typeof text === "string" ? { kind: "text", text, model: Number(model) } : text;
+  return typeof text === "string"
+    ? { kind: "text", text, model: Number(model), once: once !== undefined }
+    : text;
 }
 
 /** A question to a model: `&question=…`, an object of JSON. */

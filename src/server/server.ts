@@ -121,7 +121,7 @@ function respond(
     if (page) respondWithStatic(response, page, headOnly);
     else missing("there is no such page");
   } else if (route.kind === "text") {
-    const run = served.textRun(route.text, route.model);
+    const run = served.textRun(route.text, route.model, route.once);
     if (run) respondWithRun(run);
     else missing("there is no model here");
   } else if (route.kind === "ablate") {

@@ -143,6 +143,16 @@ export type AttentionSource = { readonly model?: SourceModel } & (
   | { readonly name: string; readonly data: Openable }
 );
 
+/** A model that reads texts of the page. */
+export interface TextReader {
+  readonly name: string;
+  /** The attention on a text. `once`: it is measured and not shown, and may be forgotten when the next text is read. */
+  read(
+    text: string,
+    options?: { readonly once?: boolean; readonly signal?: AbortSignal },
+  ): Promise<AttentionSource>;
+}
+
 /** The events of the element. `detail` has plain values. Events bubble. */
 export interface AttentionViewEvents {
   readonly cursorchange: CustomEvent<Pick<State, "block" | "layer" | "head" | "query" | "key">>;
@@ -204,6 +214,8 @@ export interface AttentionViewElement extends HTMLElement {
   store: HeadStore | undefined;
   /** Adds a source after the others and shows it. */
   add(source: AttentionSource): Promise<void>;
+  /** The model that reads the lines of a dropped list of texts (.txt), over which every head is measured; undefined: none. */
+  reader: TextReader | undefined;
   /** Opens the file picker. */
   pick(): void;
   /** Several files or texts, shown one at a time; `state.text` is the index of the current one. */

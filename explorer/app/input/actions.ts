@@ -20,7 +20,7 @@ export interface ActionContext {
   readonly follow: () => void;
   readonly say: (text: string) => void;
   readonly detail: () => void;
-  readonly dialog: (name: "palette" | "keys" | "find" | "export" | "open" | "report") => void;
+  readonly dialog: (name: "palette" | "keys" | "find" | "export" | "open" | "report" | "texts") => void;
   readonly focusMain: () => void;
   readonly focusHide: () => void;
   readonly copyLink: () => void;
@@ -129,6 +129,7 @@ export const ACTIONS: readonly Action[] = [
   { name: "open", label: "Open a file", keys: ["o"], run: ({ dialog }) => dialog("open") },
   { name: "sample", label: "Open the sample", run: ({ sample }) => sample() },
   { name: "report", label: "What was loaded", when: open, run: ({ dialog }) => dialog("report") },
+  { name: "texts", label: "Heads over many texts", run: ({ dialog }) => dialog("texts") },
   ...PAGES.map(
     ({ name, command, key, when }): Action => ({
       name: `open-${name}`,

@@ -5,7 +5,7 @@ import type { ModelAnswers } from "../../../src/view/element.ts";
 import { answersOf, askedCell, rankingOf } from "../../state/ask.ts";
 import { logitsOf } from "../../state/causes/causes.ts";
 import { bar, choice, numeral, quoted, token, type Ui } from "../ui.ts";
-import { componentName } from "./why.ts";
+import { componentName } from "./causes/why.ts";
 
 /** How many heads are listed. */
 const LISTED = 10;

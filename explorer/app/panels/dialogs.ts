@@ -5,8 +5,9 @@ import { ACTIONS, type Action } from "../input/actions.ts";
 import { axesOf } from "../session.ts";
 import { token, type Ui, withCode } from "../ui.ts";
 import { type Exporter, exportSheet } from "./export.ts";
+import { textsSheet } from "./texts.ts";
 
-export type DialogName = "palette" | "keys" | "find" | "export" | "report";
+export type DialogName = "palette" | "keys" | "find" | "export" | "report" | "texts";
 
 /** The state of an open dialog. */
 export interface DialogState {
@@ -28,6 +29,7 @@ const TITLES: Readonly<Record<DialogName, string>> = {
   find: "Find a token",
   export: "Export",
   report: "What was loaded",
+  texts: "Heads over many texts",
 };
 
 export function dialogs(ui: Ui, { state, set, close, exporter }: Dialogs): TemplateResult | typeof nothing {
@@ -38,6 +40,7 @@ export function dialogs(ui: Ui, { state, set, close, exporter }: Dialogs): Templ
     find: () => find(ui, state, set, close),
     export: () => exportSheet(ui, exporter),
     report: () => report(ui),
+    texts: () => textsSheet(ui, close),
   };
   return html`<dialog part="dialog" aria-labelledby="dialog-title" @close=${(event: Event) => {
     // The event is asynchronous: its dialog may have been replaced already.

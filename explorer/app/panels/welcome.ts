@@ -1,5 +1,5 @@
 /** The page while nothing is open: how to open a file, the progress of opening, or an error. */
-import { html, type TemplateResult } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 import { numeral, type Ui, withCode } from "../ui.ts";
 
 export function welcome({ session, act }: Ui): TemplateResult {
@@ -20,6 +20,7 @@ export function welcome({ session, act }: Ui): TemplateResult {
       <li>a heed bundle: a .safetensors file with q and k (or weights) of each layer, and the tokens</li>
       <li>.npz or .npy with <code>q</code> and <code>k</code>, or <code>attn</code></li>
       <li>.json in the layout of BertViz ([layer][head][query][key]) or CircuitsVis ([head][query][key])</li>
+      ${session.reader === undefined ? nothing : html`<li>.txt with a text on each line: every head is measured over them</li>`}
     </ul>
     <p class="quiet">Files are read in this page. Nothing leaves this machine.</p>
   </div>`;

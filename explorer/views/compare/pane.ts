@@ -5,7 +5,7 @@
 import { html, render, type TemplateResult } from "lit";
 import { align, shared } from "../../../src/core/align.ts";
 import { UnsupportedError } from "../../../src/core/errors.ts";
-import { causesPanel } from "../../app/panels/causes.ts";
+import { causesPanel } from "../../app/panels/causes/causes.ts";
 import { type Exports, Session, type TokenPair } from "../../app/session.ts";
 import { numeral, quoted, select } from "../../app/ui.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";

@@ -3,9 +3,9 @@
  * a weight is shown: a grid of layers × parts, the part of the cursor's head, and the largest changes. In Compare it is the fourth pane.
  */
 import { html, nothing, type TemplateResult } from "lit";
-import type { StoredEffects } from "../../../src/store/formats/stored-evidence.ts";
-import type { PartEffect } from "../../../src/view/element.ts";
-import { css } from "../../../ui/css.ts";
+import type { StoredEffects } from "../../../../src/store/formats/stored-evidence.ts";
+import type { PartEffect } from "../../../../src/view/element.ts";
+import { css } from "../../../../ui/css.ts";
 import {
   type Causes,
   causesOf,
@@ -13,10 +13,10 @@ import {
   measureOf,
   measuresOf,
   storedEffects,
-} from "../../state/causes/causes.ts";
-import type { State } from "../../state/state.ts";
-import type { Session } from "../session.ts";
-import { bar, choice, numeral, quoted, token } from "../ui.ts";
+} from "../../../state/causes/causes.ts";
+import type { State } from "../../../state/state.ts";
+import type { Session } from "../../session.ts";
+import { bar, choice, numeral, quoted, token } from "../../ui.ts";
 
 /** How many parts are listed. */
 const LISTED = 6;

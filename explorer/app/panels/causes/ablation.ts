@@ -3,14 +3,14 @@
  * those of the run with all heads. Empty if the source has no model.
  */
 import { html, nothing, type TemplateResult } from "lit";
-import type { AblationResult, SourceModel } from "../../../src/view/element.ts";
-import { ablationOf } from "../../state/causes/ablated-run.ts";
-import { type HeadSetting, headSetting, setHead } from "../../state/causes/ablation.ts";
-import { largest } from "../../state/facts.ts";
-import type { SwitchedHead } from "../../state/state.ts";
-import { shortName } from "../../state/words.ts";
-import type { Session } from "../session.ts";
-import { bar, choice, numeral, quoted, token, type Ui } from "../ui.ts";
+import type { AblationResult, SourceModel } from "../../../../src/view/element.ts";
+import { ablationOf } from "../../../state/causes/ablated-run.ts";
+import { type HeadSetting, headSetting, setHead } from "../../../state/causes/ablation.ts";
+import { largest } from "../../../state/facts.ts";
+import type { SwitchedHead } from "../../../state/state.ts";
+import { shortName } from "../../../state/words.ts";
+import type { Session } from "../../session.ts";
+import { bar, choice, numeral, quoted, token, type Ui } from "../../ui.ts";
 
 /** How many of the tokens whose states moved most are listed. */
 const LISTED = 5;

@@ -3,16 +3,16 @@
  * of the picture. Nothing where the text has no model that writes.
  */
 import { html, nothing, type TemplateResult } from "lit";
-import { settled } from "../../../ui/controls.ts";
+import { settled } from "../../../../ui/controls.ts";
 import {
   canContinue,
   continuationOf,
   continueText,
   setContinuation,
   settingsOf,
-} from "../../state/causes/continuation.ts";
-import type { Session } from "../session.ts";
-import { choice, token, type Ui } from "../ui.ts";
+} from "../../../state/causes/continuation.ts";
+import type { Session } from "../../session.ts";
+import { choice, token, type Ui } from "../../ui.ts";
 
 /** Temperature of a first sample. */
 const SAMPLED = 0.8;

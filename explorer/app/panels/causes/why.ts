@@ -3,10 +3,10 @@
  * against its mean over the row's other keys, which is all that softmax sees. From the model, or from the file if it has the sum.
  */
 import { html, nothing, type TemplateResult } from "lit";
-import type { StoredComponent } from "../../../src/store/formats/stored-evidence.ts";
-import { scoreAt } from "../../state/causes/causes.ts";
-import type { Session } from "../session.ts";
-import { bar, numeral, quoted } from "../ui.ts";
+import type { StoredComponent } from "../../../../src/store/formats/stored-evidence.ts";
+import { scoreAt } from "../../../state/causes/causes.ts";
+import type { Session } from "../../session.ts";
+import { bar, numeral, quoted } from "../../ui.ts";
 
 /** How many terms are listed. */
 const LISTED = 8;
