@@ -129,6 +129,7 @@ export {
   type Replacement,
   recordActivations,
 } from "./inference/intervene.ts";
+export { type LensRow, type LogitLens, type LogitLensOptions, logitLens } from "./inference/lens.ts";
 export type { EffectPart, LinkPlace, PartsOptions } from "./inference/parts.ts";
 export type { Predicted } from "./inference/prediction.ts";
 export { type Component, componentName } from "./inference/residual.ts";

@@ -26,6 +26,7 @@ export const COMMANDS: readonly Entry[] = [
   entry("ablate", "switch off parts of a model and compare its prediction", () => import("./ablate.ts")),
   entry("patch", "replace outputs of a model with those of another text", () => import("./patch.ts")),
   entry("why", "split the score of a link into its reasons", () => import("./why.ts")),
+  entry("lens", "show what each layer's state of a token would predict", () => import("./lens.ts")),
   entry("heads", "measure every head over many texts", () => import("./heads.ts")),
   entry("fill", "fill in the masked tokens of a text", () => import("./fill.ts")),
   entry("answer", "find the answer to a question in a text", () => import("./answer.ts")),

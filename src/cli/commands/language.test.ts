@@ -12,6 +12,7 @@ import {
   type Gpt2,
   generate,
   locateShipped,
+  logitLens,
   measureEffects,
   readModel,
 } from "../../models/index.ts";
@@ -315,6 +316,27 @@ describe("heed why", () => {
     expect(await query("queen")).toContain("2 ship");
     expect(await query("the")).toContain("tokens 1 and 4");
     expect(await query("99")).toContain("must be 0 to 6");
+  });
+});
+
+describe("heed lens", () => {
+  test("prints what each layer's state would predict, and the token in question with its rank", async () => {
+    const text = "the president of the united";
+    const { code, out, err } = await heed("lens", "decoder", text, "--top", "2");
+    expect([code, err]).toEqual([0, ""]);
+    const { token, rows } = logitLens(decoder, text, { top: 2 });
+    expect(out).toContain(`: ${JSON.stringify(token.token.trim())} `);
+    const lines = out.trim().split("\n").slice(-rows.length);
+    for (const [n, line] of lines.entries()) {
+      expect(line).toMatch(n === 0 ? /^embedding/ : new RegExp(`^layer ${n - 1} `));
+      for (const one of rows[n].tokens) expect(line).toContain(JSON.stringify(one.token.trim()));
+      expect(line).toMatch(new RegExp(` ${rows[n].rank} `));
+    }
+    const json = JSON.parse((await heed("lens", "encoder", "the [MASK] ship", "--json")).out);
+    expect(json.rows).toEqual(logitLens(encoder, "the [MASK] ship", { top: 3 }).rows);
+    expect((await heed("lens", "encoder", "the ship")).err).toContain("write [MASK], or give a position");
+    const at = JSON.parse((await heed("lens", "encoder", "the ship", "--at", "ship", "--json")).out);
+    expect(at.position).toBe(2);
   });
 });
 

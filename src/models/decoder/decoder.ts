@@ -139,7 +139,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
     }
     endShared(options, sharedKeys.values());
     cache?.advance(idsOf(this.label, ids).list);
-    return names.finalNorm === undefined ? x : this.norm(names.finalNorm, x);
+    return this.finalStates(x);
   }
 
   /**

@@ -233,6 +233,14 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       states = reuse(yield* steps);
       states = afterHook("onHidden", onHidden, layer + 1, states);
     }
+    return this.finalStates(states);
+  }
+
+  /**
+   * What the head reads of states [..., C] after a layer: the last norm, where the model has one.
+   * @internal
+   */
+  finalStates(states: FloatTensor): FloatTensor {
     const { finalNorm } = this.recipe.names;
     return finalNorm === undefined ? states : this.norm(finalNorm, states);
   }

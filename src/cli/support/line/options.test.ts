@@ -30,6 +30,7 @@ const WORKING: Record<string, readonly string[]> = {
   figure: [file("qkv.npz"), "-o", file("figure.svg")],
   capture: ["encoder", file("a.txt"), "-o", file("run.safetensors")],
   ablate: ["decoder", "the old"],
+  lens: ["decoder", "the old"],
   heads: [file("a.txt")],
   patch: ["encoder", "the old ship", "the old boat", "--word=old"],
   why: ["encoder", "the old ship", "--query=old", "--key=ship"],
