@@ -124,3 +124,55 @@ test("attention has the encoder's layers, and rows of the target over itself and
   expect(target?.self[0].recipe.mask).toBe("causal");
   expect(model.attention(text).target?.ids[0]).toBe(network.config.decoder_start_token_id);
 });
+
+/** The model with a tokenizer of two languages, which adds `before` and `after` to a text; id 2 ends a text. */
+function withLanguages(before: readonly string[], after: readonly string[]) {
+  const json = JSON.parse(new TextDecoder().decode(carrierTokenizer()));
+  const ids: Record<string, number> = { "[CLS]": 2, aa_XX: 36, bb_XX: 37 };
+  const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
+  for (const content of ["aa_XX", "bb_XX"]) json.added_tokens.push({ id: ids[content], content, ...flags });
+  const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } });
+  const sequence = { Sequence: { id: "A", type_id: 0 } };
+  const single = [...before.map(special), sequence, ...after.map(special)];
+  const tokens = [...before, ...after].map((id) => [id, { id, ids: [ids[id]], tokens: [id] }]);
+  json.post_processor = {
+    type: "TemplateProcessing",
+    single,
+    pair: [...single, { Sequence: { id: "B", type_id: 1 } }],
+    special_tokens: Object.fromEntries(tokens),
+  };
+  const tokenizer = new TextEncoder().encode(JSON.stringify(json));
+  return modelFromFiles(new Map([...files, ["tokenizer.json", tokenizer]]));
+}
+
+test("`from` takes the place of the language that the tokenizer adds, and `to` is the first token that is written", async () => {
+  const options = { maxTokens: 3 };
+  for (const [before, after] of [
+    [["aa_XX"], ["[CLS]"]],
+    [[], ["[CLS]", "aa_XX"]],
+  ]) {
+    const languages = await withLanguages(before, after);
+    const usual = translate(languages, text, options);
+    const other = translate(languages, text, { ...options, from: "bb_XX" });
+    expect([...usual.sourceIds].filter((id) => id > 35)).toEqual([36]);
+    expect([...other.sourceIds]).toEqual([...usual.sourceIds].map((id) => (id === 36 ? 37 : id)));
+    expect(translate(languages, text, { ...options, from: "aa_XX" })).toEqual(usual);
+    const network = languages.model as unknown as EncoderDecoder;
+    for (const [to, firstId] of Object.entries({ aa_XX: 36, bb_XX: 37 }))
+      expect(translate(languages, text, { ...options, to }).ids).toEqual([
+        ...generateTarget(network, usual.sourceIds, { ...options, firstId }),
+      ]);
+    // A word of the vocabulary is no language.
+    for (const language of ["cat", "xx_XX"])
+      for (const option of ["from", "to"])
+        expect(() => translate(languages, text, { [option]: language })).toThrow(
+          `translate: "${language}" is no language of`,
+        );
+  }
+  const none = await withLanguages([], ["[CLS]"]);
+  expect(() => translate(none, text, { from: "aa_XX" })).toThrow(
+    /adds no language to a text, so `from` has no place/,
+  );
+  const plain = await withLanguages([], []);
+  expect(() => translate(plain, "", options)).toThrow(/the text has no token; write one or more words/);
+});

@@ -8,10 +8,11 @@ export function orientationOf(jpeg: Uint8Array): number {
   for (let at = 2; at + 4 <= jpeg.length && jpeg[at] === 0xff && jpeg[at + 1] !== 0xda; ) {
     const length = view.getUint16(at + 2);
     const isExif = jpeg[at + 1] === 0xe1 && String.fromCharCode(...jpeg.subarray(at + 4, at + 8)) === "Exif";
-    if (isExif)
-      return tagOf(
-        new DataView(jpeg.buffer, jpeg.byteOffset + at + 10, Math.min(length, jpeg.length - at) - 10),
-      );
+    if (isExif) {
+      // A segment that is too short for a directory is an empty part.
+      const { buffer, byteOffset, length: size } = jpeg.subarray(at + 10, at + 2 + length);
+      return tagOf(new DataView(buffer, byteOffset, size));
+    }
     at += 2 + length;
   }
   return 1;
