@@ -10,6 +10,7 @@ import { multiply, square, sum } from "heed/nn";
 import type { Batch, CheckpointOptions, TrainOptions } from "heed/train";
 import { languageModel, loadCheckpoint, nextTokenBatch, readCheckpoint, train, Windows } from "heed/train";
 import { describe, expect, it } from "vitest";
+import { partsIn, writeIndex } from "./checkpoint.ts";
 import { partsOf } from "./optimizer-parts.ts";
 import { microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
 
@@ -207,6 +208,29 @@ describe("train over ranks", () => {
     }
     rmSync(folder, { recursive: true });
   });
+
+  it.each(["../x", "a/b", "a\\b", ""])(
+    "an index does not name a part %j outside its folder",
+    async (name) => {
+      const progress = { step: 0, losses: [], heldOut: [] };
+      const { bytes } = await writeIndex([[name, "1"]], progress, 0, "");
+      expect(() => partsIn(bytes)).toThrow(/the file is damaged: its list of parts cannot be read/);
+      const { tensors, metadata } = readSafetensors((await writeIndex([["x", "1"]], progress, 0, "")).bytes);
+      for (const [field, text, message] of [
+        ["sha256", undefined, /it has no checksums/],
+        ["sha256", "7", /its list of checksums cannot be read/],
+        ["sha256", "{", /its list of checksums cannot be read/],
+        ["step", "-1", /step must be an integer ≥ 0, got "-1"/],
+        ["adamw.steps", undefined, /adamw\.steps must be an integer ≥ 0, got undefined/],
+        ["config", "other", /the checksum of its metadata does not match/],
+      ] as const) {
+        const texts = new Map(metadata);
+        if (text === undefined) texts.delete(field);
+        else texts.set(field, text);
+        expect(() => partsIn(writeSafetensors(tensors, { metadata: texts }))).toThrow(message);
+      }
+    },
+  );
 
   it("a rank that cannot write its part, or writes it elsewhere, ends all, and the last checkpoint is whole", async () => {
     const folder = mkdtempSync(join(tmpdir(), "heed-parts-"));
