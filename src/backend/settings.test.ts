@@ -1,7 +1,7 @@
 /** Settings: valid and rejected values. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { OptionError } from "../core/errors.ts";
-import { configure, isSimdChosen, settings, warnOfDeprecated, warnOnce } from "./settings.ts";
+import { configure, settings, warnOfDeprecated, warnOnce } from "./settings.ts";
 
 const before = configure();
 afterAll(() => configure(before));
@@ -17,7 +17,6 @@ describe("configure", () => {
     });
     expect(configure({ threads: 1 })).toMatchObject({ simd: "strict", threads: 1 });
     expect(configure({})).toEqual(settings());
-    expect(isSimdChosen()).toBe(true);
   });
   it("rejects unknown names and values out of range without changing any setting", () => {
     const bad: [object, RegExp][] = [

@@ -51,12 +51,6 @@ export function settings(): Readonly<Settings> {
   return current.settings;
 }
 
-/** True where the SIMD level was chosen by the caller or the environment, not by default. */
-export function isSimdChosen(): boolean {
-  current ??= initial();
-  return current.chosen !== undefined;
-}
-
 /** Warns once where the level that was chosen is not available. */
 export function warnOfLowerLevel(): void {
   current ??= initial();
