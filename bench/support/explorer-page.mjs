@@ -22,15 +22,15 @@ const now = () => performance.now();
 /** The beginning of the next frame. */
 const frame = () => new Promise(requestAnimationFrame);
 
-/** The end of the next frame: a message sent in it is delivered after the paint. */
-const painted = () =>
-  new Promise((resolve) =>
-    requestAnimationFrame(() => {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => resolve(port1.close());
-      port2.postMessage(0);
-    }),
-  );
+/** The end of this frame: a message sent in it is delivered after the paint. */
+const ended = () =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => resolve(port1.close());
+    port2.postMessage(0);
+  });
+/** The end of the next frame. */
+const painted = () => frame().then(ended);
 
 /** Waits for a condition frame by frame; gives how many frames that took. @param {() => unknown} met @param {string} what */
 async function until(met, what) {
@@ -242,7 +242,7 @@ export const situations = {
     const visible = painting(shown);
     const began = now();
     const opening = view.open(heads);
-    await visible.then(painted);
+    await visible.then(ended);
     const first = now() - began;
     await Promise.all([opening, reported]);
     await until(() => !find(".matrix.waiting"), "the complete matrix");
@@ -326,8 +326,8 @@ export const situations = {
     /** @type {number[][]} */
     const [firsts, times] = [[], []];
     for (let n = 0; n < 20; n++) {
-      const visible = painting(shown).then(painted);
-      const complete = painting(sharp).then(painted);
+      const visible = painting(shown).then(ended);
+      const complete = painting(sharp).then(ended);
       const began = now();
       view.dispatchEvent(new KeyboardEvent("keydown", { key: "]", bubbles: true, composed: true }));
       await visible;
