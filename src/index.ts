@@ -3,6 +3,8 @@
  * score mods, and tensors. Exports only.
  * @module
  */
+import "./core/absent.ts";
+
 export {
   type AttentionAsyncOptions,
   attentionBackwardAsync,

@@ -11,6 +11,7 @@ import * as cluster from "heed/cluster";
 import * as io from "heed/io";
 import * as models from "heed/models";
 import * as nn from "heed/nn";
+import * as history from "heed/nn/history";
 import * as reference from "heed/reference";
 import * as train from "heed/train";
 import * as view from "heed/view";
@@ -357,6 +358,55 @@ const REFUSED: Row[] = [
   ["queryOffset of a layer of storeFromModel", "queryOffset", "storeFromModel: the options of layer 0: queryOffset must be an integer from", () => V.storeFromModel({ tokens: ["a"], layers: [{ query: x, key: x, options: { queryOffset: NaN } }] })],
   ["ranges of a ShardPlan that leave positions out", "ranges", "ShardPlan: ranges must be [from, to) that hold each of 4 positions once", () => new cluster.ShardPlan(4, "contiguous", [[[0, 2]]], [1])],
   ["costs of a ShardPlan of other ranks", "costs", "ShardPlan: costs must be one number for each of 1 ranks, got [1, 2]", () => new cluster.ShardPlan(4, "contiguous", [[[0, 4]]], [1, 2])],
+  // A name that another library has.
+  ["x.T of PyTorch", "method", "Tensor has no T; x.transpose() exchanges the last two axes", () => (x as any).T],
+  ["x.sum()", "method", "Tensor has no sum; operations are functions of heed/nn: add(x, y), sum(x, axis)", () => (x as any).sum()],
+  ["x.numpy()", "method", "Tensor has no numpy; toArray() gives nested arrays", () => (x as any).numpy()],
+  ["x.item()", "method", "Tensor has no item; toArray() gives nested arrays", () => (x as any).item()],
+  ["Array.from(x), which would be empty", "method", "Tensor has no length; toArray()", () => Array.from(x as any)],
+  ["new Float32Array(x), which would be empty", "method", "Tensor has no length; toArray()", () => new Float32Array(x as any)],
+  ["requires_grad = false, which would freeze nothing", "method", "Tensor has no requires_grad; gradients are those of the tensors that you name", () => { (h.ones([1]) as any).requires_grad = false; }],
+  ["x.detach()", "method", "Tensor has no detach; contiguous() copies, and stopGradient(x)", () => (x as any).detach()],
+  ["loss.backward()", "method", "Tensor has no backward; gradients are those", () => (x as any).backward()],
+  ["x.shape assigned, as in NumPy", "strides", "Tensor: strides [3, 1] must be one integer for each axis of [6]", () => { const y: any = h.tensor([[1, 2, 3], [4, 5, 6]]); y.shape = [6]; y.toArray(); }],
+  ["layer.eval()", "method", "Module has no eval; dropout runs inside withDropout(seed, work) only", () => (new nn.Linear(2, 2, { seed: 1 }) as any).eval()],
+  ["layer.state_dict()", "method", "Module has no state_dict; a state is stateDict()", () => (new nn.Linear(2, 2, { seed: 1 }) as any).state_dict()],
+  ["optimizer.zero_grad()", "method", "Optimizer has no zero_grad; gradients are not stored", () => (new T.AdamW([h.ones([2])])).zero_grad()],
+  ["optimizer.lr assigned, which would change no rate", "method", "Optimizer has no lr; the rate of a step is an option: step(gradients, { lr })", () => { new T.AdamW([h.ones([2])]).lr = 0.1; }],
+  ["tape.backward(loss)", "method", "Tape has no backward; gradients are what tape.gradients(loss, [x]) returns", () => new T.Tape().backward(x)],
+  ["a tensor as options", "options", "max: options must be { axis, keepAxis }, got Tensor", () => N.max(x, x)],
+  ["the index of gather as its axis", "options", "gather: options must be { axis }, got Tensor", () => N.gather(x, 1, x)],
+  ["an optimizer as its options", "options", "AdamW: options must be { lr, betas, eps, weightDecay, decays }, got AdamW", () => T.train({ model: { parameters: () => new Map(), loss: () => x }, data: () => [1], steps: 1, adamw: new T.AdamW([h.ones([2])]) })],
+  ["a store as the input of a bundle", "options", "storeFrom: options must be { name, model, text, warnings, lang, blocks }, got LocalStore", () => V.writeBundle(store)],
+  ["pick of a variable that is undefined", "index", "pick: undefined on axis 0 of length 2", () => N.pick(x, undefined, 0)],
+  ["a past of other heads", "past", "MultiHeadAttention: past must be { key, value }, tensors [1, 2, Npast, 4] and [1, 2, Npast, 4]", () => { const y = h.ones([1, 3, 8]); new N.MultiHeadAttention(8, 2, { seed: 1 }).forward(y, y, y, { past: { key: h.ones([1, 4, 3, 2]), value: h.ones([1, 4, 3, 2]) } }); }],
+  ["a state of another batch", "h", "GRUCell: h must be [2, 8], got h [3, 8] float32", () => new history.GRUCell(4, 8, { seed: 1 }).forward(h.ones([2, 4]), h.zeros([3, 8]))],
+  ["a method that an expression has not", "mask", "maskMod: k.lte is not a function; the variables are b, h, i, q, k, score", () => H.maskMod(({ q, k }: any) => k.lte(q))],
+  ["variables of other names", "score-mod", "scoreMod: Cannot read properties of undefined (reading 'le')", () => H.scoreMod(({ key }: any) => key.le(1))],
+  ["keyLengths of rows", "length", "keyLengths: expected an integer ≥ 0 or one for each batch entry, got [[3], [7]]", () => H.keyLengths([[3], [7]])],
+  ["mergeStates of outputs", "states", "mergeStates: states[0] must be { output, lse }, got Tensor", () => H.mergeStates([x, x])],
+  ["a promise as a device", "device", "Tensor.to: unknown device Promise; expected one of cpu", () => x.to(Promise.resolve() as any)],
+  ["headScores of no text", "argument", "headScores: expected a model, as readModel returns, and a list of texts, not empty, got []", () => models.headScores(gpt, [])],
+  ["a token against itself", "against", "measureEffects: against must be another token than token, got 1", () => models.measureEffects(gpt, "the old ship", { of: "logit", token: 1, against: 1 })],
+  ["attributeLogits of a text without a mask", "text", "attributeLogits: the text has no mask; write [MASK] where a token is predicted", async () => models.attributeLogits(await models.readModel(models.locateShipped("encoder")), "the old ship")],
+  ["isDecoder of a text model", "argument", "isDecoder: expected the network, the field model of what readModel returns", () => models.isDecoder(gpt as any)],
+  ["readTokenizer of a path", "argument", "readTokenizer: expected the text or the bytes of a tokenizer.json, such as readFileSync(path)", () => models.readTokenizer("model/tokenizer.json")],
+  ["trainTokenizer of no text", "texts", "trainTokenizer: texts must be texts with one word or more", () => models.trainTokenizer([], { kind: "bpe", vocabSize: 300 })],
+  ["generate checks at the call", "option-name", 'generate: unknown option "max_new_tokens"', () => { (models as any).generate(gpt.model, [1], { max_new_tokens: 2 }); }],
+  ["generateText checks at the call", "model", "generateText: model must be what readModel returns", () => { models.generateText(gpt.model as any, "a"); }],
+  ["a path in place of bytes", "bytes", "readNpy: expected a Uint8Array or an ArrayBuffer, such as what readFileSync returns, got", () => I.readNpy("q.npy")],
+  ["readSafetensors of an npy file", "safetensors-header-size", "readSafetensors: not a safetensors file, or damaged", () => io.readSafetensors(io.writeNpy(x))],
+  ["a number as metadata", "metadata.step", "writeSafetensors: metadata.step must be a text, got 3", () => I.writeSafetensors({ x }, { metadata: { step: 3 } })],
+  ["writeSafetensors with the path first", "tensors", "writeSafetensors: expected a Map or an object of tensors by name", () => I.writeSafetensors("x.safetensors", { x })],
+  ["a picture of scores", "weights", "figureOf: 2 given weights are negative (the smallest is −1); weights of attention are 0 or more: are these scores (logits) before softmax?", () => view.figureOf([[-1, 2], [2, -1]])],
+  ["a picture of percentages", "weights", "figureOf: rows of the given weights should sum to 1; the worst row checked sums to 100", () => view.figureOf([[50, 50], [20, 80]])],
+  ["a picture of nothing", "weights", "figureOf: there is nothing to draw, 0 rows of 0 keys", () => view.figureOf(h.zeros([0, 0]))],
+  ["a link without its query", "query", "explainLink: query must be an integer ≥ 0, got undefined", () => V.explainLink(store, head)],
+  ["a tape in place of a session of onnxruntime", "argument", "attentionOf: expected an InferenceSession of onnxruntime, got Tape", () => models.attentionOf(new train.Tape() as any, {})],
+  ["a message for a rank that has returned", "cluster-ended", "heed/cluster: rank 0 waits for rank 1, whose function has returned; every rank must make the same calls", () => cluster.localCluster(2, (comm) => (comm.rank === 0 ? comm.barrier() : undefined))],
+  ["a rank that returns while another waits", "cluster-ended", "heed/cluster: rank 0 waits for rank 1", () => cluster.localCluster(2, async (comm) => { if (comm.rank === 0) return comm.barrier(); await new Promise((done) => setTimeout(done, 10)); })],
+  ["a cluster that is over", "cluster-ended", "heed/cluster: rank 1 waits for rank 0, whose function has returned", async () => { let later: any; await cluster.localCluster(2, (comm) => { if (comm.rank === 1) later = comm; }); await later.barrier(); }],
+  ["gradients over shards with another mask", "options", "contextAttentionBackward: mask differs from the call that returned the state; give the same options", () => { const plan = cluster.shardSequence({ length: 8, ranks: 2 }); return cluster.localCluster(2, async (comm) => { const s = plan.take(comm.rank, h.randn([1, 2, 8, 4], { seed: 1 })); const first = await cluster.contextAttention(comm, plan, s, s, s, { isCausal: true }); return cluster.contextAttentionBackward(comm, plan, s, s, s, s, first); }); }],
 ];
 
 describe("refused with what to do", () => {
@@ -374,6 +424,24 @@ describe("refused with what to do", () => {
 });
 
 describe("what is near a mistake still works", () => {
+  it("settings are changed by configure only", () => {
+    expect(() => Object.assign(h.configure(), { threads: "x" })).toThrow(TypeError);
+  });
+  it("a module of the user may have a method or a field of such a name", () => {
+    class Net extends nn.Module {
+      view: nn.Linear;
+      constructor() {
+        super();
+        Object.assign(this, { call: new nn.Linear(2, 2, { seed: 1 }) });
+        this.view = new nn.Linear(2, 2, { seed: 1 });
+      }
+      train() {
+        return "trained";
+      }
+    }
+    const net = new Net();
+    expect([net.train(), [...net.parameters().keys()].length]).toEqual(["trained", 4]);
+  });
   it("a cache whose layers have one size takes keys of that size", () => {
     const Cache = gpt.model.cache(1).constructor as any;
     const cache = new Cache({ layers: 1, heads: 2, d: 3, capacity: 4, dtype: "float32" });

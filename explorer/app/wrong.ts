@@ -4,6 +4,7 @@
  */
 import { argumentError, formatValue, OptionError, UnsupportedError } from "../../src/core/errors.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
+import { METRICS } from "../state/metrics.ts";
 import { DEFAULT, MAX_PINS, type State } from "../state/state.ts";
 import { codecOf, isValueOf } from "../state/url.ts";
 
@@ -93,7 +94,7 @@ const PART_VALUES: Readonly<Partial<Record<keyof State, string>>> = {
   modelCamera: "{ scale, x, y }",
   other: "{ text, layer, head }",
   pins: `a list of at most ${MAX_PINS} heads { block, layer, head }`,
-  filters: "a list of { metric, low, high }",
+  filters: `a list of { metric, low, high }, each metric one of ${METRICS.map((metric) => metric.name).join(", ")}`,
   edits:
     'a list of { what: "scale", value }, { what: "query", index, value } and { what: "key", token, index, value }',
   ablated: "a list of { layer, head, replace, position }, each head once",
@@ -111,7 +112,7 @@ const wrongPart = (name: string, value: unknown): string =>
 /** What a part of the state must be. */
 function expectedOf(part: string): string {
   const names = codecOf(part)?.names;
-  if (names) return `one of ${names.join(", ")}`;
+  if (names) return `one of ${names.map((one) => one || '""').join(", ")}`;
   const first = DEFAULT[part as keyof State];
   const kind = Array.isArray(first)
     ? "a list of whole numbers from 0, sorted, each once"

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DRAWINGS, PAGES } from "../views/registry.ts";
+import { BY_PATTERN, METRICS } from "./metrics.ts";
 import {
   AGGREGATES,
   ASK_ORDERS,
@@ -58,10 +59,13 @@ const state: fc.Arbitrary<State> = fc.record({
   aggregate: fc.constantFrom(...AGGREGATES),
   querySegments: set,
   keySegments: set,
-  sort: name,
+  sort: fc.constantFrom("", BY_PATTERN, ...METRICS.map((metric) => metric.name)),
   descending: fc.boolean(),
   sortHow: fc.constantFrom(...SORTS),
-  filters: fc.array(fc.record({ metric: name, low: finite, high: finite }), { maxLength: 3 }),
+  filters: fc.array(
+    fc.record({ metric: fc.constantFrom(...METRICS.map((one) => one.name)), low: finite, high: finite }),
+    { maxLength: 3 },
+  ),
   flipped: fc.boolean(),
   camera,
   modelCamera: camera,
@@ -133,6 +137,8 @@ describe("the address", () => {
       for (const value of [Number.NaN, -1, 1.5, () => 1, {}, [-1], [{}], ["a"], new Date(0)])
         if (!(value === 1.5 && part === "temperature"))
           expect(isValueOf(part, value), `${part} ${JSON.stringify(value)}`).toBe(false);
+    expect(isValueOf("sort", "entropie")).toBe(false);
+    expect(isValueOf("filters", [{ metric: "entropie", low: 0, high: 1 }])).toBe(false);
     for (const part of ["foo", "toString", "__proto__"]) expect(isValueOf(part, 1)).toBe(false);
   });
 

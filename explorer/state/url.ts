@@ -19,6 +19,7 @@ import {
 } from "../../ui/address.ts";
 import { DRAWINGS, PAGES } from "../views/registry.ts";
 import { ablatedCode } from "./causes/ablation.ts";
+import { BY_PATTERN, METRICS, metricOf } from "./metrics.ts";
 import type { Camera, Edit, Filter, HeadName, State, SwitchedHead } from "./state.ts";
 import {
   AGGREGATES,
@@ -145,7 +146,7 @@ const filters: Codec<readonly Filter[]> = {
     for (const one of text.split(",")) {
       const [name = "", low = "", high = ""] = one.split(":");
       const [metric, from, to] = [unquote(name), parseFinite(low), parseFinite(high)];
-      if (metric !== undefined && from !== undefined && to !== undefined)
+      if (metric !== undefined && metricOf(metric) && from !== undefined && to !== undefined)
         list.push({ metric, low: from, high: to });
     }
     return list;
@@ -234,7 +235,7 @@ const PARTS: readonly AddressPart<State>[] = [
   ["g", "aggregate", nameOf(AGGREGATES)],
   ["qs", "querySegments", set],
   ["ks", "keySegments", set],
-  ["o", "sort", word],
+  ["o", "sort", nameOf<string>(["", BY_PATTERN, ...METRICS.map(({ name }) => name)])],
   ["od", "descending", flag],
   ["oh", "sortHow", nameOf(SORTS)],
   ["f", "filters", filters],

@@ -36,7 +36,7 @@ export function mergeStates(
     );
   checkNames("mergeStates", options, ["layout"]);
   for (const [n, state] of states.entries())
-    if (state === null || typeof state !== "object")
+    if (state === null || typeof state !== "object" || !("output" in state && "lse" in state))
       refuseGot("states", `mergeStates: states[${n}] must be { output, lse }`, state);
   const layout = checkLayout("mergeStates", options.layout);
   const parts = states.map(({ output, lse }, n) => ({

@@ -109,7 +109,7 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
       refuseGot("setting", "configure: onWarning must be a function", change.onWarning);
     next.onWarning = change.onWarning;
   }
-  current = { ...choice, settings: next };
+  current = { ...choice, settings: Object.freeze(next) };
   return next;
 }
 

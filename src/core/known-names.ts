@@ -28,6 +28,10 @@ export function checkKnown(
   if (!isObject(options)) refuseValue(what, "options", "an object", options);
   for (const name of Object.keys(options))
     if (!names.includes(name)) {
+      // The fields of a tensor, a layer or an optimizer are no misspelled options.
+      const kind = formatValue(options);
+      if (kind !== "Object" && kind !== "an object")
+        refuseValue(what, "options", `{ ${names.join(", ")} }`, options);
       const likely = names.find((other) => plain(other) === plain(name)) ?? synonymOf(plain(name));
       const isOption = names.includes(likely?.split(":")[0] ?? "");
       const hint = isOption

@@ -298,10 +298,10 @@ export class Tensor<D extends DType = DType> {
    */
   async to(device: string | { readonly name: string }): Promise<Tensor<D>> {
     checkCount("Tensor.to", arguments, 1);
-    if (typeof device === "object" && device !== null) return this.to(device.name);
+    if (typeof device === "object" && device?.name) return this.to(device.name);
     if (device === this.device) return this;
     if (device === "cpu") return new Tensor(await this.read(), this.shape, this.dtype);
-    const target = placementOn("Tensor.to", device);
+    const target = placementOn("Tensor.to", device as string);
     const data = await this.read();
     await target.device.prepare?.();
     return target.place(data, this.shape, this.dtype) as Tensor<D>;
@@ -342,11 +342,7 @@ export const FIELDS = [
  */
 export function asTensor(what: string, value: TensorLike | Tensor, like?: Tensor): Tensor {
   if (value instanceof Tensor) {
-    // An array can shrink, and a shape be assigned.
-    const { device, size } = attached(value, what);
-    if (device === "cpu" && size > 0 && elementRange(value)[1] >= value.data.length)
-      checkExtent(what, value, value.data.length);
-    return value;
+    return attached(value, what);
   }
   if (isNested(value)) {
     const nested = fromNested(what, value, like && isFloat(like.dtype) ? like.dtype : undefined);
@@ -457,13 +453,17 @@ function checkFields(data: unknown, shape: unknown, dtype: unknown): void {
   if ((data as Uint8Array).length > 0) checkArray("new Tensor", data, dtype as DType);
 }
 
-/** The tensor. Throws where its array was transferred to another thread. */
+/** The tensor. Throws where its array was transferred to another thread or shrank, or another shape was assigned. */
 function attached<T extends Tensor>(t: T, what = "Tensor"): T {
-  if (t.storage.length === 0 && t.size > 0)
+  const { length } = t.storage;
+  if (t.size === 0) return t;
+  if (length === 0)
     throw new ShapeError(
       "detached",
       `${what}: the array of [${t.shape.join(", ")}] was transferred to another thread; send a copy`,
     );
+  if (t.device === "cpu" && (t.strides.length !== t.shape.length || elementRange(t)[1] >= length))
+    checkExtent(what, t, length);
   return t;
 }
 

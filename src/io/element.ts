@@ -28,7 +28,7 @@ export type FileDType = DType | keyof typeof FILE_ONLY;
 /** Arrays of tensors of files. */
 export type FileData = TypedData | Int8Array | Int16Array | Uint32Array | BigUint64Array;
 
-/** A tensor of a file: heed's `Tensor` where the dtype is heed's, otherwise a plain object; row-major, no offset. */
+/** A tensor of a file: heed's `Tensor` where the dtype is heed's, otherwise a plain object; row-major, no offset. `tensor(t)` has `at`, `toArray` and `toFloat64` in the types too. */
 export interface FileTensor {
   readonly data: FileData;
   readonly shape: readonly number[];

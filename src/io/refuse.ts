@@ -57,7 +57,12 @@ export function asBytes(what: string, data: unknown): Uint8Array {
     return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   const kind = Object.prototype.toString.call(data).slice(8, -1);
   if (kind === "ArrayBuffer" || kind === "SharedArrayBuffer") return new Uint8Array(data as ArrayBuffer);
-  refuseGot("bytes", `${what}: expected a Uint8Array or an ArrayBuffer`, data);
+  const isPath = kind === "String" || kind === "URL";
+  refuseGot(
+    "bytes",
+    `${what}: expected a Uint8Array or an ArrayBuffer${isPath ? ", such as what readFileSync returns" : ""}`,
+    data,
+  );
 }
 
 /** A new zeroed byte array; where the runtime cannot allocate it, an UnsupportedError with the number of bytes. */

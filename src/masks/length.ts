@@ -15,6 +15,7 @@ export function perBatch(what: string, n: PerBatch): NumberExpression | number {
   };
   if (typeof n === "number") return Number.isInteger(n) && n >= 0 && n < 2 ** 31 ? n : refuse(n);
   const lengths = integers(what, n);
+  if (lengths.table.shape.length > 1) refuse(n);
   for (const length of lengths.table.data) if (length < 0) refuse(length);
   return lengths.at(VARS.b);
 }

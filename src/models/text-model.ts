@@ -120,6 +120,12 @@ export function checkOnePart(what: string, { architecture, name }: AttentionMode
  */
 export function isDecoder(model: TransformerModel): model is DecoderModel {
   checkCount("isDecoder", arguments, 1);
+  checkArgument(
+    !(model && "model" in model),
+    "isDecoder",
+    "the network, the field model of what readModel returns",
+    model,
+  );
   return (model as Partial<TransformerModel> | undefined)?.architecture === "decoder";
 }
 

@@ -2,6 +2,7 @@
  * Differentiable operations, and layers with PyTorch's parameter names.
  * @module
  */
+import "./absent.ts";
 
 export { Generator, type Seed, withSeed } from "../core/random/generator.ts";
 export { type BlockOptions, type BlockResult, DecoderBlock, EncoderBlock } from "./block.ts";

@@ -196,11 +196,11 @@ export class MultiHeadAttention extends Module {
         Object.entries(result).map(([name, t]) => [name, reshape(t, t.shape.slice(1))]),
       ) as unknown as AttendResult;
     }
-    if (options.past !== undefined) checkPast(options.past);
-    const { past, keyMask, attnMask, queryOffset = past?.key.shape.at(-2), ...rest } = options;
+    const { past, keyMask, attnMask, queryOffset = past?.key?.shape?.at(-2), ...rest } = options;
     const projected = this.#project(x, key, value);
     const [q, k, v] = projected.map((t, n) => splitHeads(t, n === 0 ? this.numHeads : this.numKvHeads));
     const [rotatedQ, rotatedK] = this.#rotate(q, k, queryOffset);
+    if (past) checkPast(past, rotatedK, v);
     const [allK, allV] = past
       ? [concat([past.key, rotatedK], -2), concat([past.value, v], -2)]
       : [rotatedK, v];
@@ -309,7 +309,10 @@ function isOperand(x: unknown): boolean {
   return typeof x === "object" && x !== null && "data" in x && ("shape" in x || "dims" in x);
 }
 
-function checkPast(past: NonNullable<AttendOptions["past"]>): void {
-  if (!(past?.key instanceof Tensor && past.value instanceof Tensor))
-    refuseValue("MultiHeadAttention", "past", "{ key, value }, tensors [..., numKvHeads, Npast, d]", past);
+/** Throws unless the past has the heads and head sizes of the new keys and values. */
+function checkPast(past: NonNullable<AttendOptions["past"]>, k: Tensor, v: Tensor): void {
+  const form = (t: Tensor) => [...t.shape.slice(0, -2), "Npast", t.shape.at(-1)].join(", ");
+  const fits = (t: unknown, like: Tensor) => t instanceof Tensor && form(t) === form(like);
+  if (!(fits(past?.key, k) && fits(past?.value, v)))
+    refuseValue("MultiHeadAttention", "past", `{ key, value }, tensors [${form(k)}] and [${form(v)}]`, past);
 }

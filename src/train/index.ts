@@ -3,6 +3,7 @@
  * The layers to train are in `heed/nn`.
  * @module
  */
+import "./absent.ts";
 
 export { keep, tidy } from "../api/tidy.ts";
 export { Adam, AdamW, type AdamWOptions, type AdamWStep } from "./adamw.ts";

@@ -128,6 +128,8 @@ async function withStore<T>(
   const [rows, columns] = isWeights
     ? layer.weights.shape.slice(-2)
     : [layer.query, layer.key].map((t) => t.shape[1]);
+  if (rows === 0 || columns === 0)
+    throw new ShapeError("weights", `${what}: there is nothing to draw, ${rows} rows of ${columns} keys`);
   checkTokens(what, queryTokens === tokens ? "tokens" : "queryTokens", queryTokens, rows, "rows");
   checkTokens(what, keyTokens === tokens ? "tokens" : "keyTokens", keyTokens, columns, "columns");
   const recipe = { ...(isCausal && { mask: "causal" as const }), ...(scale !== undefined && { scale }) };
@@ -136,6 +138,9 @@ async function withStore<T>(
     blocks: [{ queryTokens, keyTokens, recipe, layers: [layer] }],
   });
   try {
+    // A note beside the figure could be lost: scores in place of weights would be drawn as if they were shares.
+    const wrong = store.report.problems.find(({ code }) => code === "negative" || code === "row-sum");
+    if (wrong) throw new OptionError("weights", `${what}: ${wrong.text}`);
     return await draw(store, rest);
   } finally {
     store.dispose();

@@ -144,6 +144,12 @@ const WRONG_PROPERTIES = [
     "The part transfer of the state is “cubic”, not one of sqrt, linear, log.",
   ],
   ["state", "{ ramp: 'jet' }", "The part ramp of the state is “jet”, not one of plum, cividis, grey."],
+  [
+    "state",
+    "{ sort: 'entropie' }",
+    'The part sort of the state is “entropie”, not one of "", pattern, entropy,',
+  ],
+  ["state", "{ filters: [{ metric: 'x', low: 0, high: 1 }] }", "The part filters of the state is"],
   ["state", "{ rows: [-1] }", `The part rows of the state is [-1], not ${SET}.`],
   ["state", "{ hidden: 5 }", `The part hidden of the state is 5, not ${SET}.`],
   [

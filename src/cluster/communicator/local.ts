@@ -44,7 +44,9 @@ export async function localCluster<T>(
   const results = await Promise.all(
     ranks.map(async (rank) => {
       try {
-        return await body(options.check ? checked(rank) : rank);
+        const result = await body(options.check ? checked(rank) : rank);
+        hub.end(rank.rank);
+        return result;
       } catch (error) {
         first ??= { error };
         hub.fail(rank.rank, error);
@@ -68,6 +70,7 @@ class Hub {
   readonly #options: LocalOptions;
   readonly #sends = new Map<string, Waiting[]>();
   readonly #receives = new Map<string, Waiting[]>();
+  readonly #ended = new Set<number>();
   #failure: { readonly rank: number; readonly error: unknown } | undefined;
 
   constructor(options: LocalOptions) {
@@ -81,6 +84,21 @@ class Hub {
       for (const list of boxes.values()) for (const waiting of list) waiting.reject(this.#aborted());
       boxes.clear();
     }
+  }
+
+  /** A rank has returned: who waits for it, then or later, would wait for ever. */
+  end(rank: number): void {
+    this.#ended.add(rank);
+    for (const [kind, boxes] of [
+      ["receive", this.#receives],
+      ["send", this.#sends],
+    ] as const)
+      for (const [key, list] of boxes) {
+        const [from, to] = key.split(" ").map(Number);
+        if ((kind === "receive" ? from : to) === rank)
+          for (const waiting of list.splice(0))
+            waiting.reject(endedError(kind === "receive" ? to : from, rank));
+      }
   }
 
   #aborted(): HeedError {
@@ -98,6 +116,8 @@ class Hub {
     const other = kind === "send" ? this.#receives : this.#sends;
     const peer = other.get(key)?.shift();
     if (!peer) {
+      const [waiter, other] = kind === "send" ? [from, to] : [to, from];
+      if (this.#ended.has(other)) throw endedError(waiter, other);
       const box = queue.get(key) ?? [];
       queue.set(key, box);
       await new Promise<void>((resolve, reject) => box.push({ bytes, resolve, reject }));
@@ -113,6 +133,13 @@ class Hub {
     peer.resolve();
   }
 }
+
+const endedError = (rank: number, ended: number) =>
+  new OptionError(
+    "cluster-ended",
+    `heed/cluster: rank ${rank} waits for rank ${ended}, whose function has returned; every rank must make the same calls, and await each of them`,
+    { rank, ended },
+  );
 
 /** The error of a message with another length than the receiver expects. */
 export function lengthError(from: number, to: number, sent: number, expected: number): OptionError {

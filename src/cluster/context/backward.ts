@@ -33,6 +33,7 @@ import {
   rowsOf,
   type Within,
 } from "./call.ts";
+import { repeatedOf } from "./forward.ts";
 import {
   addInto,
   addMaskPart,
@@ -145,7 +146,7 @@ export async function backwardWithin(
 }
 
 function upstreamOf(
-  { what, query, value, layout, replicated }: ContextCall,
+  { what, query, value, layout, replicated, repeated }: ContextCall,
   dOutput: TensorLike,
   state: { readonly output: TensorLike; readonly lse: TensorLike },
   wanted: readonly string[],
@@ -176,6 +177,14 @@ function upstreamOf(
       `${what}: lse must be [${want.slice(0, -1).join(", ")}] ${exact}, got ${formatTensor("lse", lse)}`,
       { got: lse.shape },
     );
+  const first = repeatedOf.get(lse.data);
+  for (const [name, term] of Object.entries(first ?? {}))
+    if (term !== repeated[name])
+      throw new OptionError(
+        "options",
+        `${what}: ${name} differs from the call that returned the state; give the same options`,
+        { name },
+      );
   return {
     dOutput: rows("dOutput", dOutput),
     state: { output: rows("output", state.output), lse: lse.dense() },

@@ -19,6 +19,8 @@ import { type PositionRange, type ShardPlan, takeRanges } from "./shard.ts";
 /** A checked call on which all ranks agree: the input of all three algorithms. */
 export interface ContextCall {
   readonly what: string;
+  /** Options that the backward pass must repeat, as texts. */
+  readonly repeated: Terms;
   readonly comm: Communicator;
   readonly plan: ShardPlan;
   readonly via: Exclude<Via, "auto">;
@@ -157,8 +159,18 @@ function describe(
   );
   const method = via === "auto" ? chooseVia(problem, key, value, replicated, options) : via;
   if (replicated && method !== "resident") throw viaError(what, via);
+  const repeated: Terms = {
+    scale: problem.scale,
+    mask: termOf(problem.mask),
+    score: termOf(problem.score),
+    "mask tensors": problem.tensors.map(({ tensor }) => termOfTensor(tensor)).join("; ") || "none",
+    sinks: termOfNumbers(problem.sinks),
+    dropoutP: problem.dropoutP,
+    seed: problem.seed,
+  };
   const call: Omit<ContextCall, "within"> = {
     what,
+    repeated,
     comm,
     plan,
     via: method,
@@ -194,13 +206,7 @@ function describe(
     via: method,
     queries,
     positions: replicated ? termOfNumbers(positions) : "those of the plan",
-    scale: problem.scale,
-    mask: termOf(problem.mask),
-    score: termOf(problem.score),
-    "mask tensors": problem.tensors.map(({ tensor }) => termOfTensor(tensor)).join("; ") || "none",
-    sinks: termOfNumbers(problem.sinks),
-    dropoutP: problem.dropoutP,
-    seed: problem.seed,
+    ...repeated,
   };
   return { call, terms };
 }

@@ -16,6 +16,7 @@ import { mergeStates } from "../../api/merge.ts";
 import { checkCount } from "../../core/errors.ts";
 import type { State } from "../../core/state.ts";
 import { type Tensor, type TensorLike, transposed } from "../../core/tensor.ts";
+import type { Terms } from "../communicator/agree.ts";
 import { releaseBuffer } from "../communicator/buffers.ts";
 import type { Communicator } from "../communicator/communicator.ts";
 import { allRows, type ContextCall, localQueries, prepare, rowsOf, type Within } from "./call.ts";
@@ -62,8 +63,13 @@ export async function attendWithin(
 ): Promise<State> {
   const call = await prepare("contextAttention", comm, [plan, query, key, value, options], within);
   const state = await { gather, ring, resident }[call.via](call);
-  return within(() => narrowState(call, state));
+  const narrow = within(() => narrowState(call, state));
+  repeatedOf.set(narrow.lse.data, call.repeated);
+  return narrow;
 }
+
+/** The options of the forward call by the array of its lse. */
+export const repeatedOf = /* @__PURE__ */ new WeakMap<object, Terms>();
 
 async function gather(call: ContextCall): Promise<State> {
   const { comm, plan, within } = call;

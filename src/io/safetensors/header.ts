@@ -43,7 +43,11 @@ export function headerLength(first: Uint8Array, size: number, refuse: Refuse): n
   const view = new DataView(first.buffer, first.byteOffset, 8);
   const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
   if (length > MAX_HEADER)
-    refuse("safetensors-header-size", 0, `a header of ${length} bytes; at most ${MAX_HEADER} are read`);
+    refuse(
+      "safetensors-header-size",
+      0,
+      `not a safetensors file, or damaged: its first 8 bytes say a header of ${length} bytes; at most ${MAX_HEADER} are read`,
+    );
   if (length > size - 8)
     refuse("safetensors-truncated", size, `a header of ${length} bytes in a file of ${size}`);
   return length;

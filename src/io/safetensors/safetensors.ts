@@ -3,7 +3,7 @@
  * writer (wide dtypes first, then by name, so every tensor is aligned). `open.ts` reads lazily from a file or a Blob.
  */
 import { checkCount, formatValue, isMap, OptionError, refuseValue } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKind, checkNames } from "../../core/option-names.ts";
 import type { Dense, FileTensor, NamedTensors } from "../element.ts";
 import { ELEMENTS, entriesOf, fromBytes, toBytes } from "../element.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "../limit.ts";
@@ -67,10 +67,11 @@ export function writeSafetensors(
   options: WriteSafetensorsOptions = {},
 ): Uint8Array<ArrayBuffer> {
   checkCount("writeSafetensors", arguments, 2);
+  const named = entriesOf("writeSafetensors", tensors);
   checkNames("writeSafetensors", options, ["metadata"]);
   const entries: [string, Dense][] = [];
   const names = new Set(["__metadata__"]);
-  for (const [name, value] of entriesOf("writeSafetensors", tensors)) {
+  for (const [name, value] of named) {
     checkText("name", name);
     if (names.has(name))
       throw new OptionError("name", `writeSafetensors: the name ${JSON.stringify(name)} is taken`);
@@ -116,6 +117,7 @@ function textsOf(metadata: NonNullable<WriteSafetensorsOptions["metadata"]>): [s
   const texts: [string, string][] = metadata instanceof Map ? [...metadata] : Object.entries(metadata);
   for (const [key, text] of texts) {
     checkText("metadata", key);
+    checkKind("writeSafetensors", `metadata.${key}`, "a text", text);
     checkText("metadata", text);
   }
   return texts.sort(([a], [b]) => (a < b ? -1 : 1));

@@ -267,6 +267,12 @@ function built<T extends Expression>(
   let result: T;
   try {
     result = build(VARS);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new OptionError(
+      code,
+      `${what}: ${error.message}; the variables are ${Object.keys(VARS).join(", ")}, and what they have is le, lt, ge, gt, eq, ne, add, sub, mul, div, abs, min, max …, for no operator or function of Math works on them`,
+    );
   } finally {
     statements = outer;
   }

@@ -3,7 +3,7 @@
  * whose statistics are frozen, and the output matrix (Elhage et al. 2021). It adds up to the difference exactly. It shows what a
  * component adds itself, not what it changes in later layers; measureEffects (effects.ts) shows that.
  */
-import { checkCount, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice, sub } from "../../nn/index.ts";
 import type { DecoderConfig } from "../decoder/config.ts";
@@ -11,7 +11,14 @@ import { checkTextModel, type TextModel } from "../text-model.ts";
 import { tokenId } from "./effects.ts";
 import { tokenShares } from "./generate.ts";
 import { checkIndex, runOptions } from "./intervene.ts";
-import { checkHead, type Predicted, predictedPosition, predictedToken, spellMasks } from "./prediction.ts";
+import {
+  checkHead,
+  checkPredicted,
+  type Predicted,
+  predictedPosition,
+  predictedToken,
+  spellMasks,
+} from "./prediction.ts";
 import { type Component, float64, normed, Residual, recordRun } from "./residual.ts";
 import { finiteLogits, largest } from "./sampling.ts";
 
@@ -68,6 +75,7 @@ export function attributeLogits(
   const N = tokens.ids.length;
   if (N === 0) throw new OptionError("empty-text", `${what}: the text has no token`);
   const position = options.position ?? predictedPosition(model, tokens);
+  if (options.position === undefined) checkPredicted(what, model, tokens, position);
   checkIndex(what, "position", position, N);
   const run = recordRun(what, model, tokens);
   const recipe = run.model.recipe as DecoderConfig;
@@ -86,6 +94,7 @@ export function attributeLogits(
   };
   const token = choose(options.token);
   const against = choose(options.against, token);
+  if (against === token) refuseValue(what, "against", "another token than token", against);
   const parameter = (name: string) => run.model.parameter(name);
   const matrix = (parameter(`${names.head}.weight`) ?? parameter(`${names.embedding}.weight`)) as FloatTensor;
   const rowOf = (id: number) => float64(slice(matrix, 0, id, id + 1) as FloatTensor);

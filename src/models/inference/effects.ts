@@ -6,7 +6,14 @@
  */
 import { tidy } from "../../api/tidy.ts";
 import { align } from "../../core/align.ts";
-import { checkArgument, checkCount, formatValue, OptionError, refuseGot } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  formatValue,
+  OptionError,
+  refuseGot,
+  refuseValue,
+} from "../../core/errors.ts";
 import { cosine } from "../../core/numbers.ts";
 import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
@@ -14,7 +21,7 @@ import { layerWeights } from "../transformer/attend.ts";
 import type { Intervention, InterventionHooks, Patch, Replacement } from "./intervene.ts";
 import { checkIndex, checkReplacement, hooksOf, recordActivations, runOptions } from "./intervene.ts";
 import { type EffectPart, PARTS_OPTIONS, type PartsOptions, partsInTurn, placeOf } from "./parts.ts";
-import { checkHead, predictedPosition, spellMasks } from "./prediction.ts";
+import { checkHead, checkPredicted, predictedPosition, spellMasks } from "./prediction.ts";
 import { finiteLogits } from "./sampling.ts";
 
 /** What is measured. Positions count from 0, special tokens included. */
@@ -199,7 +206,9 @@ function quantityOf(
     case "logit": {
       checkHead(what, model, "has no logits");
       const [first, second] = [quantity.token, quantity.against].map((token) => tokenId(what, model, token));
+      if (first === second) refuseValue(what, "against", "another token than token", quantity.against);
       const position = quantity.position ?? predictedPosition(model, tokens);
+      if (quantity.position === undefined) checkPredicted(what, model, tokens, position);
       checkIndex(what, "position", position, N);
       return (hooks) =>
         tidy(() => {

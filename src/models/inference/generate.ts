@@ -18,6 +18,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
+import type { TextStream, Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { DecoderModel } from "../transformer/model.ts";
 import {
   checkSampling,
@@ -102,7 +103,8 @@ export function generate(
   return generated("generate", tokenSteps(model, ids, options));
 }
 
-function* tokenSteps(model: CachedDecoder, ids: ArrayLike<number>, options: GenerateOptions): Steps<number> {
+/** Checks the call at once, not when the first token is requested. */
+function tokenSteps(model: CachedDecoder, ids: ArrayLike<number>, options: GenerateOptions): Steps<number> {
   if (typeof (model as Partial<CachedDecoder> | undefined)?.cache !== "function")
     throw new OptionError(
       "model",
@@ -117,8 +119,20 @@ function* tokenSteps(model: CachedDecoder, ids: ArrayLike<number>, options: Gene
   const n_positions = model.sizes.positions;
   const { maxTokens = n_positions } = options;
   const stop = new Set(options.stop === undefined ? model.endIds : stopIds("generate", options.stop));
-  let next = tokenIds("generate", ids);
-  checkSampling("generate", next, options, n_positions);
+  const prompt = tokenIds("generate", ids);
+  checkSampling("generate", prompt, options, n_positions);
+  return stepsAfter(model, prompt, stop, options, maxTokens);
+}
+
+function* stepsAfter(
+  model: CachedDecoder,
+  prompt: Int32Array,
+  stop: ReadonlySet<number>,
+  options: GenerateOptions,
+  maxTokens: number,
+): Steps<number> {
+  const n_positions = model.sizes.positions;
+  let next = prompt;
   const cache = model.cache(Math.min(n_positions, next.length + maxTokens));
   const choose = chooser(options);
   try {
@@ -188,7 +202,7 @@ export function generateText(
   return generated("generateText", textSteps(model, prompt, options));
 }
 
-function* textSteps(model: TextModel, prompt: string, options: GenerateTextOptions): Steps<string> {
+function textSteps(model: TextModel, prompt: string, options: GenerateTextOptions): Steps<string> {
   checkTextModel("generateText", model);
   checkKind("generateText", "options", "an object", options);
   const { stopTexts = [], onToken } = options;
@@ -213,8 +227,18 @@ function* textSteps(model: TextModel, prompt: string, options: GenerateTextOptio
   // How a token is decoded may depend on the text before it (a space, an accent), so the stream reads the prompt first.
   const stream = tokenizer.stream();
   for (const id of ids) stream.push(id);
-  let pending = "";
   const tokens = tokenSteps(model.model as unknown as CachedDecoder, ids, options);
+  return textsOf(tokenizer, stream, tokens, stopTexts, onToken);
+}
+
+function* textsOf(
+  tokenizer: Tokenizer,
+  stream: TextStream,
+  tokens: Steps<number>,
+  stopTexts: readonly string[],
+  onToken: GenerateTextOptions["onToken"],
+): Steps<string> {
+  let pending = "";
   try {
     for (let id = yield* nextToken(tokens); id !== undefined; id = yield* nextToken(tokens)) {
       onToken?.(id);

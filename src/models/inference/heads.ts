@@ -47,10 +47,12 @@ type Question = readonly [measure: Measure, row: number, keys: readonly number[]
 export function headScores(model: AttentionModel, texts: readonly string[]): HeadScores[] {
   checkCount("headScores", arguments, 2);
   checkArgument(
-    typeof (model as Partial<AttentionModel> | undefined)?.attention === "function" && Array.isArray(texts),
+    typeof (model as Partial<AttentionModel> | undefined)?.attention === "function" &&
+      Array.isArray(texts) &&
+      texts.length > 0,
     "headScores",
-    "a model, as readModel returns, and a list of texts",
-    Array.isArray(texts) ? model : texts,
+    "a model, as readModel returns, and a list of texts, not empty",
+    Array.isArray(texts) && texts.length > 0 ? model : texts,
   );
   checkOnePart("headScores", model);
   const sums = new Sums(model);

@@ -59,6 +59,18 @@ export function missingMask(
   );
 }
 
+/** Throws where `position` is that of a mask, and the text has none. */
+export function checkPredicted(what: string, model: TextModel, tokens: TextTokens, position: number): void {
+  if (position < 0)
+    throw missingMask(
+      what,
+      model,
+      tokens,
+      tokens.texts.join(" "),
+      `the text has no mask; write ${maskToken(model.tokenizer)} where a token is predicted, or give its position`,
+    );
+}
+
 /** One token of a distribution [V]. */
 export function predictedToken(tokenizer: Tokenizer, probabilities: Float64Array, id: number): Predicted {
   // A model may have more rows than its tokenizer has tokens.

@@ -103,7 +103,8 @@ async function sessionAttention(
   feeds: Readonly<Record<string, unknown>>,
 ): Promise<LayerAttention[]> {
   checkArgument(
-    typeof (session as Partial<OnnxSession> | undefined)?.run === "function",
+    typeof (session as Partial<OnnxSession> | undefined)?.run === "function" &&
+      Array.isArray(session.outputNames),
     WHAT,
     "an InferenceSession of onnxruntime",
     session,

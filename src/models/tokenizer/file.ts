@@ -5,7 +5,7 @@
  * `truncation` and `padding` are options of a call, and are ignored. https://github.com/huggingface/tokenizers (tokenizers/src,
  * `Serialize` of each part).
  */
-import { checkCount } from "../../core/errors.ts";
+import { checkArgument, checkCount } from "../../core/errors.ts";
 import { type Json, scanObject } from "../../io/json.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import { asBytes, quote, type Refuse, refuser } from "../../io/refuse.ts";
@@ -36,6 +36,12 @@ type No = (what: string) => never;
  */
 export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: SizeLimit = {}): Tokenizer {
   checkCount("readTokenizer", arguments, 2);
+  checkArgument(
+    typeof json !== "string" || /^\s*\{/.test(json),
+    "readTokenizer",
+    "the text or the bytes of a tokenizer.json, such as readFileSync(path)",
+    json,
+  );
   const bytes = typeof json === "string" ? new TextEncoder().encode(json) : asBytes("readTokenizer", json);
   const refuse = refuser("readTokenizer");
   checkSize("readTokenizer", "the file", bytes.length, sizeLimit("readTokenizer", options, MAX_FILE));

@@ -61,6 +61,9 @@ export class GRUCell extends Module {
   forward<T extends TensorLike>(x: TensorLike, h: T): FloatTensorOf<T> {
     checkCount("GRUCell.forward", arguments, 2);
     const state = operand("GRUCell", "h", h);
+    const want = [...operand("GRUCell", "x", x).shape.slice(0, -1), this.weight_hh.shape[1]];
+    if (state.shape.join() !== want.join())
+      throw new ShapeError("h", `GRUCell: h must be [${want.join(", ")}], got ${formatTensor("h", state)}`);
     return gates(linear(x, this.weight_ih, this.bias_ih), linear(state, this.weight_hh, this.bias_hh), state);
   }
 }

@@ -256,7 +256,7 @@ function pickedView<T extends FloatTensor>(from: T, indices: readonly Index[]): 
   let offset = from.offset;
   const [shape, strides]: [number[], number[]] = [[], []];
   for (const [axis, n] of from.shape.entries()) {
-    const index = indices[axis] ?? null;
+    const index = axis < indices.length ? indices[axis] : null;
     const fail = (): never => {
       throw new ShapeError(
         "index",

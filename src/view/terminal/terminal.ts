@@ -9,7 +9,7 @@
  * All functions return lines of text; none writes to a terminal.
  */
 
-import { checkArgument, checkCount, refuseValue } from "../../core/errors.ts";
+import { checkArgument, checkCount, isList, refuseValue } from "../../core/errors.ts";
 import { checkKinds } from "../../core/option-names.ts";
 import { graphemes, pad, truncate, widthOf, wrap } from "../../store/text/label.ts";
 import { wholePercent } from "../../store/text/number.ts";
@@ -70,7 +70,9 @@ export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOption
       if (options[labels]?.length !== count)
         refuseValue("renderHeatMaps", labels, `a list of ${count} texts`, options[labels]);
     checkArgument(
-      weights?.length === queries * keys && Array.from(weights).every((w) => typeof w === "number"),
+      isList(weights) &&
+        weights.length === queries * keys &&
+        Array.from(weights).every((w) => typeof w === "number"),
       "renderHeatMaps",
       `weights as a list of queries × keys = ${queries * keys} numbers, such as tensor.toFloat64()`,
       weights,

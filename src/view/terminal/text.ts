@@ -156,6 +156,7 @@ export function explainLink(
   checkObject("explainLink", "{ block, layer, head, query, key }", link);
   const { layer, head, query, key, block: index } = link;
   const block = store.blocks[checkKind("explainLink", "block", "an integer ≥ 0", index)];
+  for (const name of ["query", "key"] as const) checkKind("explainLink", name, "an integer ≥ 0", link[name]);
   const { lines, weight } = store.ledger(link, query, key);
   const count = store.visible(link, query).reduce((sum, visible) => sum + visible, 0);
   const labels = labelsOf(block);
