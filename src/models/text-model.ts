@@ -121,7 +121,7 @@ export function checkOnePart(what: string, { architecture, name }: AttentionMode
 export function isDecoder(model: TransformerModel): model is DecoderModel {
   checkCount("isDecoder", arguments, 1);
   checkArgument(
-    !(model && "model" in model),
+    (model as { readonly model?: unknown } | undefined)?.model === undefined,
     "isDecoder",
     "the network, the field model of what readModel returns",
     model,
