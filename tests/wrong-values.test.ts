@@ -391,7 +391,6 @@ const REFUSED: Row[] = [
   ["attributeLogits of a text without a mask", "text", "attributeLogits: the text has no mask; write [MASK] where a token is predicted", async () => models.attributeLogits(await models.readModel(models.locateShipped("encoder")), "the old ship")],
   ["isDecoder of a text model", "argument", "isDecoder: expected the network, the field model of what readModel returns", () => models.isDecoder(gpt as any)],
   ["readTokenizer of a path", "argument", "readTokenizer: expected the text or the bytes of a tokenizer.json, such as readFileSync(path)", () => models.readTokenizer("model/tokenizer.json")],
-  ["trainTokenizer of no text", "texts", "trainTokenizer: texts must be texts with one word or more", () => models.trainTokenizer([], { kind: "bpe", vocabSize: 300 })],
   ["generate checks at the call", "option-name", 'generate: unknown option "max_new_tokens"', () => { (models as any).generate(gpt.model, [1], { max_new_tokens: 2 }); }],
   ["generateText checks at the call", "model", "generateText: model must be what readModel returns", () => { models.generateText(gpt.model as any, "a"); }],
   ["a path in place of bytes", "bytes", "readNpy: expected a Uint8Array or an ArrayBuffer, such as what readFileSync returns, got", () => I.readNpy("q.npy")],

@@ -37,7 +37,7 @@ type No = (what: string) => never;
 export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: SizeLimit = {}): Tokenizer {
   checkCount("readTokenizer", arguments, 2);
   checkArgument(
-    typeof json !== "string" || /^\s*\{/.test(json),
+    typeof json !== "string" || /^\s*([{[]|$)/.test(json),
     "readTokenizer",
     "the text or the bytes of a tokenizer.json, such as readFileSync(path)",
     json,
