@@ -11,6 +11,9 @@ import { runArrayOperation } from "./ops/array.ts";
 import { matmul } from "./ops/matmul.ts";
 import { runRowwise } from "./ops/rowwise.ts";
 import { plan } from "./plan.ts";
+import type { TestedOperation } from "./self-test/cases.ts";
+import { checked } from "./self-test/first-use.ts";
+import type { GpuSession } from "./session.ts";
 import { supports } from "./supports.ts";
 
 /** The backend. */
@@ -20,11 +23,17 @@ export const backend: Backend = {
   supports,
   allocate: (shape, dtype) => tensorOver(device.allocate(dtype, sizeOf(shape)), shape, dtype),
   plan,
-  forward: (problem) => forward(session(), problem),
-  weights: (problem, lse, selection) => weights(session(), problem, lse, selection),
-  map: (problem, lse, cells) => map(session(), problem, lse, cells),
-  backward: (problem, tensors, wanted) => backward(session(), problem, tensors, wanted),
-  matmul: (product) => matmul(session(), product),
-  rowwise: (operation) => runRowwise(session(), operation),
-  array: (operation) => runArrayOperation(session(), operation),
-};
+  forward: (problem) => use({ kind: "forward", problem }, (on) => forward(on, problem)),
+  weights: (problem, lse, selection) => use({ kind: "weights", problem }, (on) => weights(on, problem, lse, selection)),
+  map: (problem, lse, cells) => use({ kind: "map", problem }, (on) => map(on, problem, lse, cells)),
+  backward: (problem, tensors, wanted) => use({ kind: "backward", problem, wanted }, (on) => backward(on, problem, tensors, wanted)),
+  matmul: (product) => use({ kind: "matmul", product }, (on) => matmul(on, product)),
+  rowwise: (operation) => use({ kind: "rowwise", operation }, (on) => runRowwise(on, operation)),
+  array: (operation) => use({ kind: "array", operation }, (on) => runArrayOperation(on, operation)),
+}; // biome-ignore format: a row an operation
+
+/** Runs an operation on the session. At the first use of its kernels they are tested. */
+function use<T>(operation: TestedOperation, work: (on: GpuSession) => T): T {
+  const on = session();
+  return checked(on, operation, () => work(on));
+}

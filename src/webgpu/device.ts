@@ -3,6 +3,7 @@ import type { Device, TensorStorage } from "../core/device/device.ts";
 import { DTYPES, type DType, type TypedData } from "../core/dtype.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { sizeOf } from "../core/tensor.ts";
+import type { LevelName } from "./levels.ts";
 import { GpuStorage } from "./memory.ts";
 import { copyView } from "./ops/copy.ts";
 import { GpuSession } from "./session.ts";
@@ -10,8 +11,13 @@ import { GpuSession } from "./session.ts";
 /** Milliseconds in which a device that is lost says so. */
 const LOSS = 200;
 
-/** What the self-test of a session found wrong; undefined where it found nothing. */
-export type SelfTest = (session: GpuSession) => Promise<string | undefined>;
+/** How kernels are tested: this file knows none of them. */
+export interface SelfTests {
+  /** Chooses the level of a session by tests, before anything else runs; throws where the adapter computes wrong numbers. */
+  begin(session: GpuSession, level: LevelName | undefined): Promise<void>;
+  /** Runs a copy of elements of some bytes; at the first use its kernel is tested. */
+  copy(session: GpuSession, bytes: number, work: () => void): void;
+}
 
 /** The session, once started, and how to start one. */
 interface SessionState {
@@ -19,25 +25,29 @@ interface SessionState {
   memoryLimit?: number;
   session?: GpuSession;
   starting?: Promise<GpuSession>;
-  selfTest?: SelfTest;
+  tests?: SelfTests;
+  level?: LevelName;
 }
 const state: SessionState = {};
-/** For each adapter tested what is wrong with it; undefined where nothing is. */
-const tested = new Map<string, string | undefined>();
 
 /**
  * Starts a session on an adapter of `gpu`, by default of the last one; a session that is not lost is kept. An adapter computes only after
  * it passed the self-test, once a process.
  */
-export async function start(gpu: GPU | undefined, selfTest?: SelfTest): Promise<GpuSession> {
+export async function start(gpu: GPU | undefined, tests?: SelfTests, level?: LevelName): Promise<GpuSession> {
   if (gpu && gpu !== state.gpu) {
     state.gpu = gpu;
     state.session = state.starting = undefined;
   }
-  if (selfTest) state.selfTest = selfTest;
+  if (tests) state.tests = tests;
+  const isChanged = level !== undefined && level !== state.session?.level.name;
+  if (level !== undefined) state.level = level;
   // A loss that has happened is known after this.
   if (state.session) await Promise.race([state.session.device.lost, undefined]);
-  if (!state.starting && state.session && state.session.lost === undefined) return state.session;
+  if (!state.starting && state.session && state.session.lost === undefined) {
+    if (isChanged) await state.tests?.begin(state.session, level);
+    return state.session;
+  }
   if (!state.gpu) throw notStarted();
   state.starting ??= begin(state.gpu);
   try {
@@ -52,17 +62,8 @@ async function begin(gpu: GPU): Promise<GpuSession> {
   const begun = await GpuSession.start(gpu);
   begun.memory.allowed = state.memoryLimit ?? Infinity;
   state.session = begun;
-  const { vendor, architecture, device: model, description } = begun.adapter.info;
-  const adapter = [vendor, architecture, model, description].filter(Boolean).join(" ") || "without a name";
   try {
-    if (!tested.has(adapter)) tested.set(adapter, await state.selfTest?.(begun));
-    const fault = tested.get(adapter);
-    if (fault !== undefined)
-      throw new UnsupportedError(
-        "self-test",
-        `webgpu: the adapter ${adapter} computes wrong numbers and is not used: ${fault}; update its driver, or compute on the CPU`,
-        { adapter, fault },
-      );
+    await state.tests?.begin(begun, state.level);
   } catch (error) {
     begun.device.destroy();
     if (state.session === begun) state.session = undefined;
@@ -80,7 +81,7 @@ export function limitMemory(bytes: number): void {
 /** Ends the session: its tensors are gone. */
 export function stop(): void {
   state.session?.device.destroy();
-  state.session = state.gpu = state.memoryLimit = undefined;
+  state.session = state.gpu = state.memoryLimit = state.level = undefined;
 }
 
 /** The session that runs. */
@@ -150,7 +151,9 @@ export const device: Device = {
   copy(source, shape, strides, offset) {
     const from = gpuStorage(source);
     const target = uninitialized(from.dtype, sizeOf(shape));
-    copyView(session(), from, { shape, strides, offset }, target);
+    const run = () => copyView(session(), from, { shape, strides, offset }, target);
+    if (state.tests) state.tests.copy(session(), DTYPES[from.dtype].bytes, run);
+    else run();
     return target;
   },
   dispose(storage) {

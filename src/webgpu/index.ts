@@ -9,7 +9,11 @@ import { checkCount, checkMethods, refuseValue, UnsupportedError } from "../core
 import { checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
 import { device, limitMemory, session, start, stop } from "./device.ts";
-import { selfTest } from "./self-test.ts";
+import { LEVELS, type LevelName, levelReason } from "./levels.ts";
+import { faultsOf, selfTests } from "./self-test/first-use.ts";
+import type { GpuSession } from "./session.ts";
+
+export type { LevelName } from "./levels.ts";
 
 /** Options of `webgpu`. @beta */
 export interface WebGpuOptions {
@@ -26,6 +30,24 @@ export interface WebGpuOptions {
    * no limit but the adapter's, or the one of an earlier call.
    */
   readonly memoryLimit?: number;
+  /** The level of the forward kernel; one that the adapter lacks is an `UnsupportedError` of code `level`. Default: the best one that runs. */
+  readonly level?: LevelName;
+}
+
+/** A level of the forward kernel on this adapter. @beta */
+export interface LevelState {
+  readonly name: LevelName;
+  readonly state: "in use" | "available" | "not available";
+  /** Why it is not available. */
+  readonly reason?: string;
+}
+
+/** What is known of a kernel on this adapter: `open` until a result of it is read. @beta */
+export interface KernelState {
+  readonly kernel: string;
+  readonly state: "passed" | "failed" | "open";
+  /** What failed. */
+  readonly reason?: string;
 }
 
 /** A GPU that computes: the name is what `tensor.to` takes. @beta */
@@ -33,8 +55,10 @@ export interface WebGpuDevice {
   readonly name: "webgpu";
   /** The adapter: its vendor, architecture and description, as far as the browser tells. */
   readonly adapter: { readonly vendor: string; readonly architecture: string; readonly description: string };
-  /** The kernels in use: `portable` needs nothing beyond the core of WebGPU. */
-  readonly level: "portable";
+  /** The level of the forward kernel: `portable` needs nothing beyond the core of WebGPU. */
+  readonly level: LevelName;
+  /** All levels, the best one last. */
+  readonly levels: readonly LevelState[];
   /** Optional features of the adapter, such as `shader-f16` and `subgroups`. */
   readonly features: readonly string[];
   /** Bytes of the largest tensor, and storages that one kernel may bind. */
@@ -43,6 +67,8 @@ export interface WebGpuDevice {
   memory(): number;
   /** Number of kernels dispatched so far. */
   dispatches(): number;
+  /** The kernels that were used so far, with the results of their self-tests. */
+  selfTests(): KernelState[];
   /** Ends the device: its tensors are gone, and in Node the process may end. */
   destroy(): void;
 }
@@ -61,7 +87,7 @@ export interface WebGpuDevice {
  */
 export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
   checkCount("webgpu", arguments, 1);
-  checkNames("webgpu", options, ["gpu", "memoryLimit"]);
+  checkNames("webgpu", options, ["gpu", "memoryLimit", "level"]);
   const global = globalThis.navigator as { readonly gpu?: GPU } | undefined;
   const gpu = (options.gpu ?? global?.gpu) as GPU | undefined;
   if (gpu === undefined)
@@ -74,7 +100,17 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
   const { memoryLimit } = options;
   if (memoryLimit !== undefined && !(typeof memoryLimit === "number" && memoryLimit > 0))
     refuseValue("webgpu", "memoryLimit", "a positive number of bytes", memoryLimit);
-  const { adapter, device: granted } = await start(gpu, selfTest);
+  const { level } = options;
+  const names = LEVELS.map(({ name }) => name);
+  if (level !== undefined && !names.includes(level))
+    refuseValue("webgpu", "level", `one of ${names.join(", ")}`, level);
+  const {
+    adapter,
+    device: granted,
+    level: used,
+    refusals,
+    capabilities,
+  } = await start(gpu, selfTests, level);
   if (memoryLimit !== undefined) limitMemory(memoryLimit);
   registerBackend(backend, device);
   const { vendor, architecture, description } = adapter.info;
@@ -82,17 +118,38 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
   const methods = {
     memory: () => session().memory.bytes,
     dispatches: () => session().queue.dispatches,
+    selfTests: () => kernelStates(session()),
     destroy: stop,
   };
   return {
     name: "webgpu",
     adapter: { vendor, architecture, description },
-    level: "portable",
+    level: used.name,
+    levels: LEVELS.map((one): LevelState => {
+      if (one === used) return { name: one.name, state: "in use" };
+      const reason = refusals.get(one.name) ?? levelReason(one, capabilities);
+      return {
+        name: one.name,
+        state: reason === undefined ? "available" : "not available",
+        ...(reason !== undefined && { reason }),
+      };
+    }),
     features: [...adapter.features].sort(),
     limits: {
       tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize),
       bindings: maxStorageBuffersPerShaderStage,
     },
-    ...checkMethods("WebGpuDevice", methods, { memory: 0, dispatches: 0, destroy: 0 }),
+    ...checkMethods("WebGpuDevice", methods, { memory: 0, dispatches: 0, selfTests: 0, destroy: 0 }),
   };
+}
+
+function kernelStates(session: GpuSession): KernelState[] {
+  const open = [...session.verdicts].filter(([, { isOpen }]) => isOpen);
+  return [
+    ...[...faultsOf(session)].map(
+      ([kernel, fault]): KernelState =>
+        fault ? { kernel, state: "failed", reason: fault.message } : { kernel, state: "passed" },
+    ),
+    ...open.map(([kernel]): KernelState => ({ kernel, state: "open" })),
+  ];
 }

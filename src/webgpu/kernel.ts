@@ -64,6 +64,8 @@ export interface GpuKernel {
   readonly outputs: Storages;
   readonly params: KernelParams;
   readonly body: string;
+  /** Extensions of the language that the text needs. */
+  readonly enables?: readonly string[];
   /** Number of workgroups; `workgroup()` in the body is the index of one. */
   readonly workgroups: number;
 }
@@ -72,7 +74,8 @@ export interface GpuKernel {
 const MAX_GRID = 65535;
 
 /** Enqueues a kernel. */
-export function run(session: GpuSession, { inputs, outputs, params, body, workgroups }: GpuKernel): void {
+export function run(session: GpuSession, kernel: GpuKernel): void {
+  const { inputs, outputs, params, body, enables = [], workgroups } = kernel;
   session.check();
   if (workgroups === 0) return;
   const written = new Set(Object.values(outputs));
@@ -95,6 +98,7 @@ export function run(session: GpuSession, { inputs, outputs, params, body, workgr
   const grid = params.i32(columns);
   const total = params.i32(workgroups);
   const text = [
+    ...enables.map((name) => `enable ${name};`),
     params.text(),
     ...declarations,
     `fn workgroupOf(id: vec3u) -> i32 { return i32(id.y) * ${grid} + i32(id.x); }`,

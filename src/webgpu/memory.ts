@@ -64,6 +64,7 @@ export class Memory {
       this.freeBytes -= size;
       buffer.written = 0;
       buffer.error = undefined;
+      buffer.verdicts = [];
       return buffer;
     }
     if (this.bytes + size > this.allowed) this.trim();
@@ -78,7 +79,7 @@ export class Memory {
     const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
     const handle = this.device.createBuffer({ size, usage });
     // Its creation fails with the batch that is open.
-    return { handle, bytes: size, batch: 0, written: this.queue.batch, error: undefined };
+    return { handle, bytes: size, batch: 0, written: this.queue.batch, error: undefined, verdicts: [] };
   }
 
   /** Returns a buffer: kept for later, or destroyed where enough are free. */

@@ -2,8 +2,9 @@
 import type { Operation } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan/plan.ts";
 import { countTiles } from "../backend/plan/tiles.ts";
-import { COLUMNS, splitsOf } from "./attention/forward.ts";
-import { TILE } from "./tile.ts";
+import { COLUMNS, forwardShape, splitsOf } from "./attention/forward.ts";
+import { session } from "./device.ts";
+import { PORTABLE, TILE, threadsOf } from "./tile.ts";
 
 /** The plan of an operation. Tasks are workgroups. */
 export function plan(operation: Operation): Plan {
@@ -24,14 +25,17 @@ export function plan(operation: Operation): Plan {
   const cells = tiles
     ? (tiles.full + tiles.partial) * TILE * TILE
     : B * Hq * Nq * Nk;
-  const splits = kind === "forward" ? splitsOf(problem) : 1;
+  const isForward = kind === "forward";
+  const splits = isForward ? splitsOf(problem) : 1;
+  const tile = isForward ? forwardShape(session(), problem).tile : PORTABLE;
+  const level = isForward && splits === 1 ? session().level.name : "portable";
   return {
     ...common,
     splits,
     operation: kind,
-    kernel: `portable ${kind}, float32, 64 threads`,
-    tasks: B * Hq * Math.ceil(Nq / TILE) * Math.max(1, Math.ceil(dv / COLUMNS)) * splits,
-    rowTile: TILE,
+    kernel: `${level} ${kind}, float32, ${threadsOf(tile)} threads`,
+    tasks: B * Hq * Math.ceil(Nq / tile.rows) * Math.max(1, Math.ceil(dv / COLUMNS)) * splits,
+    rowTile: tile.rows,
     keyTile: TILE,
     operations: (kind === "backward" ? 5 : 2) * cells * (dk + dv),
     weightsBytes: 4 * B * Hq * Nq * Nk,

@@ -16,6 +16,15 @@ const ALIGNMENT = 256;
 /** Kernels after which a batch is submitted. */
 const LONG_BATCH = 128;
 
+/** Whether a kernel passed its self-test on this adapter; open until its results are read. */
+export interface KernelVerdict {
+  isOpen: boolean;
+  fault: UnsupportedError | undefined;
+  done: Promise<unknown>;
+}
+
+const NO_VERDICTS: readonly KernelVerdict[] = [];
+
 /** A buffer of a device. */
 export interface PooledBuffer {
   readonly handle: GPUBuffer;
@@ -25,6 +34,8 @@ export interface PooledBuffer {
   /** The batch that wrote it last, and why its numbers are not valid. */
   written: number;
   error: string | undefined;
+  /** Those of the kernels that its numbers depend on, as far as they were open. */
+  verdicts: readonly KernelVerdict[];
 }
 
 /** A compiled kernel. */
@@ -49,6 +60,8 @@ export class Queue {
   batch = 1;
   /** Kernels dispatched so far. */
   dispatches = 0;
+  /** The open verdicts of the operation that is being recorded. */
+  verdicts = NO_VERDICTS;
   private readonly device: GPUDevice;
   private readonly uniforms: GPUBuffer;
   private readonly values = new Uint32Array(UNIFORM_BYTES / 4);
@@ -97,7 +110,8 @@ export class Queue {
     this.count++;
     this.dispatches++;
     const error = buffers.map((buffer) => this.errorOf(buffer)).find((text) => text !== undefined);
-    buffers.forEach((buffer, n) => this.use(buffer, writes[n], error));
+    const verdicts = this.verdictsOf(buffers);
+    buffers.forEach((buffer, n) => this.use(buffer, writes[n], error, verdicts));
   }
 
   /** Records a fill with zeros. */
@@ -110,7 +124,7 @@ export class Queue {
   copy(source: PooledBuffer, target: PooledBuffer, targetOffset: number, bytes: number): void {
     if (bytes > 0)
       this.outsidePass().copyBufferToBuffer(source.handle, 0, target.handle, targetOffset, bytes);
-    this.use(target, true, this.errorOf(source));
+    this.use(target, true, this.errorOf(source), this.verdictsOf([source]));
     this.use(source, false);
   }
 
@@ -152,12 +166,17 @@ export class Queue {
   async read(buffer: PooledBuffer, bytes: number): Promise<ArrayBuffer> {
     const size = Math.ceil(Math.max(bytes, 4) / 4) * 4;
     const encoder = this.outsidePass();
+    const verdicts = buffer.verdicts;
     const staging = this.device.createBuffer({ size, usage: USAGE.mapRead | USAGE.copyTarget });
     encoder.copyBufferToBuffer(buffer.handle, 0, staging, 0, size);
     this.flush();
     try {
       await staging.mapAsync(1);
       await this.pending;
+      for (const verdict of verdicts) {
+        await verdict.done;
+        if (verdict.fault) throw verdict.fault;
+      }
       this.check(buffer);
       return staging.getMappedRange().slice(0, bytes);
     } finally {
@@ -182,11 +201,25 @@ export class Queue {
     return error ?? this.errors.find(({ first, last }) => written >= first && written <= last)?.text;
   }
 
-  private use(buffer: PooledBuffer, writes: boolean, error?: string): void {
+  /** The verdicts that numbers computed from these buffers depend on. */
+  private verdictsOf(buffers: readonly PooledBuffer[]): readonly KernelVerdict[] {
+    if (this.verdicts.length === 0 && buffers.every(({ verdicts }) => verdicts.length === 0))
+      return NO_VERDICTS;
+    const all = new Set([...this.verdicts, ...buffers.flatMap(({ verdicts }) => verdicts)]);
+    return [...all].filter(({ isOpen, fault }) => isOpen || fault);
+  }
+
+  private use(
+    buffer: PooledBuffer,
+    writes: boolean,
+    error?: string,
+    verdicts: readonly KernelVerdict[] = NO_VERDICTS,
+  ): void {
     buffer.batch = this.batch;
     if (!writes) return;
     buffer.written = this.batch;
     buffer.error = error;
+    buffer.verdicts = verdicts;
   }
 
   private outsidePass(): GPUCommandEncoder {

@@ -1,10 +1,22 @@
 /** A session: one adapter's device with its queue, memory and compiled kernels. After a loss of the device a new one begins. */
 import { UnsupportedError } from "../core/errors.ts";
+import { type Capabilities, LEVELS, type LevelName } from "./levels.ts";
 import { type GpuStorage, Memory } from "./memory.ts";
-import { type Compiled, Queue } from "./queue.ts";
+import { type Compiled, type KernelVerdict, Queue } from "./queue.ts";
+import type { RowTile } from "./tile.ts";
 
 /** Limits that are asked for as large as the adapter has them. */
-const LIMITS = ["maxBufferSize", "maxStorageBufferBindingSize", "maxStorageBuffersPerShaderStage"] as const;
+const LIMITS = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxStorageBuffersPerShaderStage",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+] as const;
+
+/** Features that are asked for where the adapter has them. */
+const FEATURES = ["subgroups"] as const satisfies readonly GPUFeatureName[];
 
 /** GPUShaderStage.COMPUTE. */
 const COMPUTE = 4;
@@ -15,8 +27,16 @@ export class GpuSession {
   readonly adapter: GPUAdapter;
   readonly queue: Queue;
   readonly memory: Memory;
+  /** The level of the forward kernel. */
+  level = LEVELS[0];
+  /** Why levels are not used. */
+  readonly refusals = new Map<LevelName, string>();
+  /** Tiles that `tune` chose, by the number of groups of 32 columns of the output. */
+  readonly tiles = new Map<number, RowTile>();
   /** Why the device is lost. */
   lost: string | undefined;
+  /** The self-tests of this session by kernel. */
+  readonly verdicts = new Map<string, KernelVerdict>();
   private readonly tables = new WeakMap<Float64Array, GpuStorage>();
   private readonly kernels = new Map<string, Compiled>();
 
@@ -30,6 +50,25 @@ export class GpuSession {
     });
   }
 
+  /** The adapter in words. */
+  get name(): string {
+    const { vendor, architecture, device: model, description } = this.adapter.info;
+    return [vendor, architecture, model, description].filter(Boolean).join(" ") || "without a name";
+  }
+
+  /** What levels need to know of the device. */
+  get capabilities(): Capabilities {
+    const { features, limits } = this.device;
+    const { subgroupMinSize = 0 } = this.adapter.info as { readonly subgroupMinSize?: number };
+    return {
+      name: this.name,
+      features: features as ReadonlySet<string>,
+      workgroupBytes: limits.maxComputeWorkgroupStorageSize,
+      threads: Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),
+      subgroupMinSize,
+    };
+  }
+
   /** Requests an adapter and its device. */
   static async start(gpu: GPU): Promise<GpuSession> {
     const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
@@ -39,7 +78,8 @@ export class GpuSession {
         "webgpu: this system has no adapter; in a page check that hardware acceleration is on, on Linux that a Vulkan driver is installed",
       );
     const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]));
-    return new GpuSession(adapter, await adapter.requestDevice({ requiredLimits }));
+    const requiredFeatures = FEATURES.filter((name) => adapter.features.has(name));
+    return new GpuSession(adapter, await adapter.requestDevice({ requiredLimits, requiredFeatures }));
   }
 
   /** The compiled kernel with this text, which binds the uniform buffer, then storages, each written or only read. */

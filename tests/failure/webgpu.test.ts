@@ -11,6 +11,7 @@ import { tidy } from "../../src/api/tidy.ts";
 import { device, gpuStorage, session, uninitialized } from "../../src/webgpu/device.ts";
 import { KernelParams, runEach } from "../../src/webgpu/kernel.ts";
 import { gpuAtHand } from "../support/backends/gpu.ts";
+import { wrongGpu } from "../support/backends/wrong-gpu.ts";
 
 const { gpu, reason } = await gpuAtHand();
 const started = gpu && (await webgpu({ gpu }));
@@ -52,38 +53,20 @@ describe.skipIf(!gpu)(`webgpu${reason && `: ${reason}`}`, () => {
 
   it("an adapter that computes wrong numbers is refused with the first that differs, and is not tested again", async () => {
     started!.destroy();
-    let modules = 0;
-    const wrong = (from: string, to: string, description: string) => ({
-      async requestAdapter() {
-        const adapter = (await (gpu as unknown as GPU).requestAdapter()) as GPUAdapter;
-        const requestDevice = adapter.requestDevice.bind(adapter);
-        Object.defineProperty(adapter, "info", { value: { vendor: "wrong", description } });
-        adapter.requestDevice = async (options) => {
-          const granted = await requestDevice(options);
-          const compile = granted.createShaderModule.bind(granted);
-          granted.createShaderModule = ({ code }) => {
-            modules++;
-            return compile({ code: code.replaceAll(from, to) });
-          };
-          return granted;
-        };
-        return adapter;
-      },
-    });
-    const sums = wrong("l = l * alpha", "l = l", "sums");
+    const { gpu: sums, codes } = wrongGpu(gpu!, "l0 = l0 * alpha0", "l0 = l0", "sums");
     const error = await webgpu({ gpu: sums }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UnsupportedError);
     expect(error).toMatchObject({ code: "self-test", fields: { adapter: "wrong sums" } });
     expect((error as Error).message).toMatch(
-      /adapter wrong sums computes wrong numbers and is not used: in its self-test element \d+ of output is [-.\d]+, the formula in float64 gives [-.\d]+; update its driver/,
+      /adapter wrong sums computes wrong numbers with the kernel "forward, tiles of 32 × 32", which is not used: in its self-test element \d+ of output is [-.\d]+, the formula in float64 gives [-.\d]+; update its driver/,
     );
-    const first = modules;
+    const first = codes.length;
     expect(first).toBeGreaterThan(0);
     await expect(webgpu({ gpu: sums })).rejects.toMatchObject({ code: "self-test" });
-    expect(modules).toBe(first);
+    expect(codes.length).toBe(first);
     expect(() => device.allocate("float32", 1)).toThrow(/not started/);
-    await expect(webgpu({ gpu: wrong("fn main", "fn other", "text") })).rejects.toThrow(
-      /adapter wrong text computes wrong numbers and is not used: .*could not run/s,
+    await expect(webgpu({ gpu: wrongGpu(gpu!, "fn main", "fn other", "text").gpu })).rejects.toThrow(
+      /adapter wrong text computes wrong numbers with the kernel "forward, tiles of 32 × 32", which is not used: .*could not run/s,
     );
     await webgpu({ gpu: gpu! });
     expect([...(await nn.scale(await x.to("webgpu"), 3).read())]).toEqual([3, 6, 9]);

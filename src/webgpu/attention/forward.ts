@@ -1,6 +1,7 @@
 /**
- * The forward pass, portable: 32 × 32 tiles, 64 threads, float32 everywhere, 13 KiB of workgroup memory. Each thread has 4 rows × 4 keys of
- * the scores and 4 rows × 4 columns of each 32 columns of the output in registers; the running maximum m and sum l of a row follow
+ * The forward pass, float32 everywhere. The portable level has tiles of 32 rows × 32 keys, 64 threads and 13 KiB of workgroup memory; others
+ * (levels.ts) print the same kernel with more rows, or with shuffles between the threads of a row. Each thread has 4 or 8 rows × 4 keys of
+ * the scores and as many rows × 4 columns of each 32 columns of the output in registers; the running maximum m and sum l of a row follow
  * FlashAttention (Dao et al. 2022). A workgroup computes the rows of one tile, one head, and up to 128 columns of the output, over the
  * runs of keys that the mask leaves (backend/plan/tiles.ts): tiles without a visible cell are not computed.
  *
@@ -15,12 +16,27 @@ import type { State } from "../../core/state.ts";
 import { sizeOf, type Tensor } from "../../core/tensor.ts";
 import { uninitialized } from "../device.ts";
 import { KernelParams, run, runEach } from "../kernel.ts";
+import { type ForwardShape, lanesOf } from "../levels.ts";
 import type { GpuStorage } from "../memory.ts";
 import { convertView } from "../ops/copy.ts";
 import type { GpuSession } from "../session.ts";
-import { each, entry, loadColumns, OPERANDS, ORIGINS, product, TILE, TILES } from "../tile.ts";
+import {
+  arraysOf,
+  declare,
+  each,
+  entry,
+  isShared,
+  loadColumns,
+  OPERANDS,
+  ORIGINS,
+  ofThread,
+  PORTABLE,
+  product,
+  TILE,
+  threadsOf,
+} from "../tile.ts";
 import { KernelCall, LOWEST } from "./call.ts";
-import { defineRuns, keyRuns } from "./runs.ts";
+import { defineRuns, keyRuns, tileRows } from "./runs.ts";
 
 /** Columns of the output that a workgroup computes. */
 export const COLUMNS = 128;
@@ -33,13 +49,28 @@ export function splitsOf({ shape: { Nq, Nk, dv } }: Problem): number {
   return Nq <= FEW && dv > 0 && Nk >= 2 * SPLIT ? Math.ceil(Nk / SPLIT) : 1;
 }
 
+/** How the kernel of a problem is printed. Split keys have few rows: the portable level. */
+export function forwardShape({ level, capabilities, tiles }: GpuSession, problem: Problem): ForwardShape {
+  const { Nq, dv } = problem.shape;
+  if (splitsOf(problem) > 1) return { tile: PORTABLE, lanes: 0 };
+  const tile = Nq > TILE ? (tiles.get(chunksOf(dv)) ?? level.tile) : PORTABLE;
+  return { tile, lanes: lanesOf(level, capabilities) };
+}
+
+/** Groups of 32 columns of the output that a workgroup computes. */
+export const chunksOf = (dv: number): number => Math.min(COLUMNS / TILE, Math.ceil(dv / TILE));
+
 /** The forward pass of a problem. */
-export function forward(session: GpuSession, problem: Problem): State {
-  const { shape, dtype } = problem;
-  const { B, Hq, Nq, dv } = shape;
+export function forward(
+  session: GpuSession,
+  problem: Problem,
+  shape = forwardShape(session, problem),
+): State {
+  const { shape: sizes, dtype } = problem;
+  const { B, Hq, Nq, dv } = sizes;
   const output = tensorOver(
-    uninitialized("float32", sizeOf(outputShape(shape))),
-    outputShape(shape),
+    uninitialized("float32", sizeOf(outputShape(sizes))),
+    outputShape(sizes),
     "float32",
   );
   const lse = uninitialized("float32", B * Hq * Nq);
@@ -51,18 +82,19 @@ export function forward(session: GpuSession, problem: Problem): State {
   const partial =
     splits > 1 && [B * Hq * Nq * dv, B * Hq * Nq].map((n) => uninitialized("float32", splits * n));
   if (partial) call.denseOutput();
-  else call.operand("o", operandOf(shape, output), false);
+  else call.operand("o", operandOf(sizes, output), false);
   call.elements();
   call.dropout();
   const hasSinks = call.sinks();
-  const runs = keyRuns(problem);
-  defineRuns(call, runs);
-  const tiles = Math.ceil(Nq / TILE);
+  const { rows } = shape.tile;
+  const tiles = Math.ceil(Nq / rows);
+  defineRuns(call, keyRuns(problem, tileRows(problem, rows)));
   const parts = Math.max(1, Math.ceil(dv / COLUMNS));
   call.params.lets({ rowTiles: tiles, parts });
   const isGuarded = problem.score !== undefined || problem.tensors.length > 0;
   const body = forwardText({
-    chunks: Math.min(COLUMNS / TILE, Math.ceil(dv / TILE)),
+    chunks: chunksOf(dv),
+    shape,
     isGuarded,
     isSplit: splits > 1,
     hasDropout: problem.dropoutP > 0,
@@ -76,6 +108,7 @@ export function forward(session: GpuSession, problem: Problem): State {
     outputs: { o, lse: l },
     params: call.params,
     body: functions + body,
+    enables: shape.lanes > 0 ? ["subgroups"] : [],
     workgroups: B * Hq * tiles * parts * splits,
   });
   inputs.data.memory.dispose(inputs.data);
@@ -83,7 +116,7 @@ export function forward(session: GpuSession, problem: Problem): State {
     mergeSplits(session, problem, [o, l], splits, output, lse);
     for (const one of partial) one.memory.dispose(one);
   }
-  const states = { lse: tensorOver(lse, rowShape(shape), "float32") };
+  const states = { lse: tensorOver(lse, rowShape(sizes), "float32") };
   if (dtype === "float32") return { output, ...states };
   const narrow = uninitialized(dtype, output.size);
   convertView(session, storage, output, narrow);
@@ -137,6 +170,7 @@ function mergeSplits(
 interface ForwardSpec {
   /** Groups of 32 columns of the output. */
   readonly chunks: number;
+  readonly shape: ForwardShape;
   /** Every tile may have masked cells. */
   readonly isGuarded: boolean;
   /** Each workgroup computes one split of the keys. */
@@ -146,23 +180,73 @@ interface ForwardSpec {
   readonly negativeInfinity: string;
 }
 
+/** Vectors of workgroup memory in which the threads of a row exchange numbers. */
+const exchanged = ({ tile, lanes }: ForwardShape): number =>
+  lanes === 8 ? 0 : ((threadsOf(tile) / Math.max(1, lanes)) * tile.perThread) / 4;
+
+/** Bytes of workgroup memory of a kernel. */
+export const workgroupBytes = (shape: ForwardShape): number =>
+  16 * Object.values(arraysOf(shape.tile)).reduce((a, b) => a + b, exchanged(shape));
+
+/**
+ * TOTALg = `join` of PARTg over the 8 threads of a row, for each group g of 4 rows, in pairs: ((0 1) (2 3)) ((4 5) (6 7)), so that all levels
+ * have the same bits. Up to `lanes` threads exchange by shuffles in their subgroup, of whatever width, the rest in workgroup memory.
+ */
+function reduceRow(
+  { tile, lanes }: ForwardShape,
+  total: string,
+  part: string,
+  join: (a: string, b: string) => string,
+): string {
+  const groups = tile.perThread / 4;
+  const each8 = (line: (g: number) => string) => each(groups, line);
+  const shuffles = [1, 2, 4].filter((by) => by < lanes);
+  const shuffled = each8(
+    (g) => `var ${total}${g} = ${part}${g};
+    ${shuffles.map((by) => `${total}${g} = ${join(`${total}${g}`, `subgroupShuffleXor(${total}${g}, ${by}u)`)};`).join("\n")}`,
+  );
+  if (lanes === 8) return shuffled;
+  const count = 8 / Math.max(1, lanes);
+  const at = (n: number, g: number) => `red[(ty * ${count} + ${n}) * ${groups} + ${g}]`;
+  const joined = (from: number, to: number, g: number): string =>
+    to - from === 1 ? at(from, g) : join(joined(from, (from + to) / 2, g), joined((from + to) / 2, to, g));
+  return `${shuffled}
+    ${lanes > 1 ? `if (tx % ${lanes} == 0) {` : "{"} ${each8((g) => `red[lid / ${Math.max(1, lanes)} * ${groups} + ${g}] = ${total}${g};`)} }
+    workgroupBarrier();
+    ${each8((g) => `${total}${g} = ${joined(0, count, g)};`)}`;
+}
+
 // long: the text of one kernel, in the order in which it runs
 function forwardText(spec: ForwardSpec): string {
-  const { chunks, isGuarded, isSplit, hasDropout, hasSinks, negativeInfinity } = spec;
+  const { chunks, shape, isGuarded, isSplit, hasDropout, hasSinks, negativeInfinity } = spec;
+  const { tile } = shape;
+  const { rows, perThread } = tile;
+  const groups = perThread / 4;
+  /** The rows of a thread, its groups of 4 rows, its 4 keys. */
+  const eachRow = (line: (y: number) => string) => each(perThread, line);
+  const eachGroup = (line: (g: number) => string) => each(groups, line);
+  const of = (name: string, y: number) => `${name}${y >> 2}[${y & 3}]`;
+  const ps = isShared(tile) ? "qs" : "ps";
+  const cell = (x: string | number, g: number) => `${ps}[${ofThread(`(tx * 4 + ${x})`, g, tile)}]`;
+  const fourOf = (g: number, line: (y: number) => string) =>
+    [0, 1, 2, 3].map((y) => line(4 * g + y)).join(", ");
+  const storeCells = (name: string) =>
+    each(4, (x) => eachGroup((g) => `${cell(x, g)} = vec4f(${fourOf(g, (y) => `${name}${y}[${x}]`)});`));
+  const outputs = (line: (n: number, y: number) => string) =>
+    each(chunks, (c) => eachRow((y) => line(perThread * c + y, y)));
+  const exchange = exchanged(shape);
   return `
 ${OPERANDS}
-${TILES}
-var<workgroup> red: array<vec4f, 64>;
-${entry("rowTiles()", "Hq()", isSplit ? "head / Hq() % B()" : undefined)}${ORIGINS}
+${declare({ ...arraysOf(tile), ...(exchange > 0 && { red: exchange }) })}
+${entry("rowTiles()", "Hq()", isSplit ? "head / Hq() % B()" : undefined, threadsOf(tile))}${ORIGINS}
   let split = ${isSplit ? "head / Hq() / B()" : "0"};
   let oAt = o_at(${isSplit ? "split * B() + b" : "b"}, h);
   let splitFrom = ${isSplit ? `split * ${SPLIT}` : "0"};
   let splitEnd = ${isSplit ? `splitFrom + ${SPLIT}` : "Nk()"};
-  let row0 = tile * 32;
+  let row0 = tile * ${rows};
   let e0 = part * 128;
-  var m = vec4f(LOWEST);
-  var l = vec4f(0);
-  ${each(chunks * 4, (n) => `var o${n} = vec4f(0);`)}
+  ${eachGroup((g) => `var m${g} = vec4f(LOWEST);\nvar l${g} = vec4f(0);`)}
+  ${outputs((n) => `var o${n} = vec4f(0);`)}
   let first = firstRun(b, h, tile);
   let end = firstRun(b, h, tile + 1);
   for (var r = first; r < end; r++) {
@@ -175,52 +259,53 @@ ${entry("rowTiles()", "Hq()", isSplit ? "head / Hq() % B()" : undefined)}${ORIGI
       "dk()",
       (i, d) => `qOf(qAt, ${i}, ${d})`,
       (j, d) => `kOf(kAt, ${j}, ${d})`,
+      tile,
     )}
+    ${isShared(tile) ? "workgroupBarrier();" : ""}
     let j0 = key0 + tx * 4;
-    let i0 = row0 + ty * 4;
+    let i0 = row0 + ty * ${perThread};
     let guarded = ${isGuarded ? "true" : "partial || key0 + 32 > Nk()"};
     if (guarded) {
       // A loop over workgroup memory: its text is compiled once, not 16 times.
-      ${each(4, (x) => `ps[(tx * 4 + ${x}) * 8 + ty] = vec4f(s0[${x}], s1[${x}], s2[${x}], s3[${x}]);`)}
+      ${storeCells("s")}
       for (var x = 0; x < 4; x++) {
-        var cells = ps[(tx * 4 + x) * 8 + ty];
-        for (var y = 0; y < 4; y++) { cells[y] = element(b, h, i0 + y, j0 + x, cells[y]); }
-        ps[(tx * 4 + x) * 8 + ty] = cells;
+        ${eachGroup(
+          (g) => `{ var cells = ${cell("x", g)};
+        for (var y = 0; y < 4; y++) { cells[y] = element(b, h, i0 + ${4 * g} + y, j0 + x, cells[y]); }
+        ${cell("x", g)} = cells; }`,
+        )}
       }
-      ${each(4, (x) => `{ let cells = ps[(tx * 4 + ${x}) * 8 + ty]; s0[${x}] = cells.x; s1[${x}] = cells.y; s2[${x}] = cells.z; s3[${x}] = cells.w; }`)}
+      ${each(4, (x) => eachGroup((g) => `{ let cells = ${cell(x, g)}; ${each(4, (y) => `s${4 * g + y}[${x}] = cells[${y}];`)} }`))}
     } else {
-      ${each(4, (y) => `s${y} = s${y} * ${"scaleOf()"};`)}
+      ${eachRow((y) => `s${y} = s${y} * scaleOf();`)}
     }
     // 2 the new maximum of each row
-    red[lid] = vec4f(${[0, 1, 2, 3].map((y) => `max(max(s${y}.x, s${y}.y), max(s${y}.z, s${y}.w))`).join(", ")});
-    workgroupBarrier();
-    var top = m;
-    for (var x = ty * 8; x < ty * 8 + 8; x++) { top = max(top, red[x]); }
+    ${eachGroup((g) => `let best${g} = vec4f(${fourOf(g, (y) => `max(max(s${y}.x, s${y}.y), max(s${y}.z, s${y}.w))`)});`)}
+    ${reduceRow(shape, "top", "best", (a, b) => `max(${a}, ${b})`)}
     // 3 rescale what earlier keys gave, and add p = exp(s − m); masked cells of p are −1 for step 4
-    let alpha = exp(m - top);
-    m = top;
-    ${each(4, (y) => `var p${y} = exp(s${y} - m[${y}]);`)}
+    ${eachGroup((g) => `top${g} = max(top${g}, m${g});\nlet alpha${g} = exp(m${g} - top${g});\nm${g} = top${g};`)}
+    ${eachRow((y) => `var p${y} = exp(s${y} - ${of("m", y)});`)}
     if (guarded) {
-      ${each(4, (y) => `p${y} = select(p${y}, vec4f(0), s${y} == vec4f(LOWEST));`)}
+      ${eachRow((y) => `p${y} = select(p${y}, vec4f(0), s${y} == vec4f(LOWEST));`)}
     }
-    l = l * alpha + vec4f(${[0, 1, 2, 3].map((y) => `(p${y}.x + p${y}.y) + (p${y}.z + p${y}.w)`).join(", ")});
-    ${hasDropout ? each(4, (y) => each(4, (x) => `p${y}[${x}] *= dropped(b, h, i0 + ${y}, j0 + ${x});`)) : ""}
+    ${eachGroup((g) => `l${g} = l${g} * alpha${g} + vec4f(${fourOf(g, (y) => `(p${y}.x + p${y}.y) + (p${y}.z + p${y}.w)`)});`)}
+    ${hasDropout ? eachRow((y) => each(4, (x) => `p${y}[${x}] *= dropped(b, h, i0 + ${y}, j0 + ${x});`)) : ""}
     if (guarded) {
-      ${each(4, (y) => `p${y} = select(p${y}, vec4f(-1), s${y} == vec4f(LOWEST));`)}
+      ${eachRow((y) => `p${y} = select(p${y}, vec4f(-1), s${y} == vec4f(LOWEST));`)}
     }
-    ${each(4, (x) => `ps[(tx * 4 + ${x}) * 8 + ty] = vec4f(p0[${x}], p1[${x}], p2[${x}], p3[${x}]);`)}
-    ${each(chunks * 4, (n) => `o${n} *= alpha[${n % 4}];`)}
+    ${storeCells("p")}
+    ${outputs((n, y) => `o${n} *= ${of("alpha", y)};`)}
     let keys = min(32, Nk() - key0);
     // 4 o += p·v; a masked cell adds nothing, whatever v is
     ${each(
       chunks,
       (c) => `workgroupBarrier();
-    ${loadColumns(`e0 + ${32 * c}`, (row, e) => `vOf(vAt, key0 + ${row}, ${e})`)}
+    ${loadColumns(`e0 + ${32 * c}`, (row, e) => `vOf(vAt, key0 + ${row}, ${e})`, tile)}
     workgroupBarrier();
     for (var key = 0; key < keys; key++) {
-      let p = ps[key * 8 + ty];
+      ${eachGroup((g) => `let p${g} = ${ps}[${ofThread("key", g, tile)}];`)}
       let v = ks[key * 8 + tx];
-      ${each(4, (y) => `o${4 * c + y} += select(p[${y}] * v, vec4f(0), p[${y}] < 0.0);`)}
+      ${eachRow((y) => `o${perThread * c + y} += select(${of("p", y)} * v, vec4f(0), ${of("p", y)} < 0.0);`)}
     }`,
     )}
     ${chunks === 0 ? "workgroupBarrier();" : ""}
@@ -228,41 +313,44 @@ ${entry("rowTiles()", "Hq()", isSplit ? "head / Hq() % B()" : undefined)}${ORIGI
   }
   // 5 the sums of the 8 threads of a row, the sink, and o / l
   workgroupBarrier();
-  red[lid] = l;
-  workgroupBarrier();
-  l = vec4f(0);
-  for (var x = ty * 8; x < ty * 8 + 8; x++) { l += red[x]; }
+  ${reduceRow(shape, "sum", "l", (a, b) => `(${a} + ${b})`)}
+  ${eachGroup((g) => `l${g} = sum${g};`)}
   ${
     hasSinks
       ? `let extra = sink(h);
   if (split == 0 && bitcast<u32>(extra) != 0xff800000u) {
-    let top = max(m, vec4f(extra));
-    let alpha = exp(m - top);
-    l = l * alpha + exp(vec4f(extra) - top);
-    m = top;
-    ${each(chunks * 4, (n) => `o${n} *= alpha[${n % 4}];`)}
+    ${eachGroup(
+      (g) => `let top${g} = max(m${g}, vec4f(extra));
+    let alpha${g} = exp(m${g} - top${g});
+    l${g} = l${g} * alpha${g} + exp(vec4f(extra) - top${g});
+    m${g} = top${g};`,
+    )}
+    ${outputs((n, y) => `o${n} *= ${of("alpha", y)};`)}
   }`
       : ""
   }
-  for (var y = 0; y < 4; y++) {
-    let i = row0 + ty * 4 + y;
-    if (i < Nq()) {
-      if (tx == 0 && part == 0) {
-        store_lse(((split * B() + b) * Hq() + h) * Nq() + i, select(m[y] + log(l[y]), ${negativeInfinity}, l[y] == 0.0));
+  if (tx == 0 && part == 0) {
+    ${eachGroup(
+      (g) => `for (var y = 0; y < 4; y++) {
+      let i = row0 + ty * ${perThread} + ${4 * g} + y;
+      if (i < Nq()) {
+        store_lse(((split * B() + b) * Hq() + h) * Nq() + i, select(m${g}[y] + log(l${g}[y]), ${negativeInfinity}, l${g}[y] == 0.0));
       }
-    }
+    }`,
+    )}
   }
   ${each(
     chunks,
-    (
-      c,
-    ) => `${each(4, (y) => `ps[(ty * 4 + ${y}) * 8 + tx] = select(o${4 * c + y} / l[${y}], vec4f(0), l[${y}] == 0.0);`)}
-  for (var y = ty * 4; y < ty * 4 + 4; y++) {
+    (c) => `${eachRow(
+      (y) =>
+        `${ps}[(ty * ${perThread} + ${y}) * 8 + tx] = select(o${perThread * c + y} / ${of("l", y)}, vec4f(0), ${of("l", y)} == 0.0);`,
+    )}
+  for (var y = ty * ${perThread}; y < ty * ${perThread} + ${perThread}; y++) {
     if (row0 + y < Nq()) {
       let at = oAt + (row0 + y) * o_row();
       for (var x = tx * 4; x < tx * 4 + 4; x++) {
         let e = e0 + ${32 * c} + x;
-        if (e < dv()) { store_o(at + e * o_column(), ps[y * 8 + tx][x - tx * 4]); }
+        if (e < dv()) { store_o(at + e * o_column(), ${ps}[y * 8 + tx][x - tx * 4]); }
       }
     }
   }`,

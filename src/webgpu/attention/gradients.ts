@@ -24,13 +24,36 @@ export function backward(
   tensors: BackwardTensors,
   wanted: readonly Extra[],
 ): BackwardResult {
-  const { shape, score } = problem;
+  const { shape } = problem;
   const { dOutput } = tensors;
   const stats = rowStats(session, problem, tensors);
   const [query, key, value] = [shape.query.tensor, shape.key.tensor, shape.value.tensor];
   const [dq, dk, dv] = [query, key, value].map((t) => float32(fullShape(shape, t)));
   queryGradient(session, problem, dOutput, stats, dq);
   keyGradients(session, problem, dOutput, stats, dk, dv);
+  const { masks, sinks, tables } = extraGradients(session, problem, dOutput, stats, wanted);
+  const result = {
+    dQuery: reduced(session, dq, query.shape, query.dtype),
+    dKey: reduced(session, dk, key.shape, key.dtype),
+    dValue: reduced(session, dv, value.shape, value.dtype),
+    masks,
+    ...(sinks && { sinks }),
+    tables,
+  };
+  for (const t of [dq, dk, dv]) if (!Object.values(result).includes(t)) t.dispose();
+  stats.memory.dispose(stats);
+  return result;
+}
+
+/** The gradients of float masks, sinks and tables, from the stats of the rows. */
+export function extraGradients(
+  session: GpuSession,
+  problem: Problem,
+  dOutput: Tensor,
+  stats: GpuStorage,
+  wanted: readonly Extra[],
+): Pick<BackwardResult, "masks" | "sinks" | "tables"> {
+  const { score } = problem;
   const floats = wanted.includes("mask") ? problem.tensors.filter((t) => t.kind === "float") : [];
   const lookups = wanted.includes("tables") && score ? derivative(score).tables : [];
   const tables = new Map<Table, Tensor>();
@@ -44,17 +67,7 @@ export function backward(
   // The gradient of a mask with a number for each cell is this tensor.
   if (ds && !masks.includes(ds)) ds.dispose();
   const sinks = wanted.includes("sinks") ? sinkGradient(session, problem, stats) : undefined;
-  const result = {
-    dQuery: reduced(session, dq, query.shape, query.dtype),
-    dKey: reduced(session, dk, key.shape, key.dtype),
-    dValue: reduced(session, dv, value.shape, value.dtype),
-    masks,
-    ...(sinks && { sinks }),
-    tables,
-  };
-  for (const t of [dq, dk, dv]) if (!Object.values(result).includes(t)) t.dispose();
-  stats.memory.dispose(stats);
-  return result;
+  return { masks, tables, ...(sinks && { sinks }) };
 }
 
 const float32 = (shape: readonly number[]): Tensor =>

@@ -35,9 +35,9 @@ export function keyRuns(problem: Problem, rows: readonly number[] = tileRows(pro
   return { starts, runs, perBatch, perHead, heads: batches * heads, tiles: rows.length - 1 };
 }
 
-/** Where each tile of 32 rows begins, and the end of the last one. */
-function tileRows({ shape: { Nq } }: Problem): number[] {
-  return Array.from({ length: Math.ceil(Nq / TILE) + 1 }, (_, n) => Math.min(Nq, n * TILE));
+/** Where each tile of some rows begins, and the end of the last one. */
+export function tileRows({ shape: { Nq } }: Problem, rows: number = TILE): number[] {
+  return Array.from({ length: Math.ceil(Nq / rows) + 1 }, (_, n) => Math.min(Nq, n * rows));
 }
 
 /** Adds `firstRun(b, h, tile)`, `runFrom(r)` and `runTo(r)`. */

@@ -70,7 +70,10 @@ export interface GpuFinding {
 async function examineGpu(): Promise<GpuFinding> {
   try {
     const gpu = await startGpu();
-    const text = `${adapterText(gpu)}; level ${gpu.level}`;
+    const refused = gpu.levels.flatMap(({ name, reason }) =>
+      reason ? [`; not the level ${name}: ${reason}`] : [],
+    );
+    const text = `${adapterText(gpu)}; level ${gpu.level}, self-test passed${refused.join("")}`;
     gpu.destroy();
     return { available: true, text };
   } catch (error) {
