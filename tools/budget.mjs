@@ -25,7 +25,7 @@ export const BUDGET = new Map([
   ["src/train", 4_800],
   ["src/view", 5_950],
   ["src/wasm", 11_160],
-  ["src/webgpu", 4_360],
+  ["src/webgpu", 4_640],
   ["ui", 500],
   ["explorer", 19_710],
   ["lab", 15_950],

@@ -59,7 +59,7 @@ export const LIMITS = {
   "heed/train": 146_300,
   "heed/cluster": 90_600,
   "heed/kernels": 54_000,
-  "heed/webgpu": 43_500,
+  "heed/webgpu": 58_100,
   "the explorer's page: to the first paint": 42_100,
   "attention-view: the element, lit and its worker": 55_300,
   "attention-view: to the first picture of a bundle": 131_600,

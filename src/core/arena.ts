@@ -62,6 +62,17 @@ export function zeroArray(length: number): Float32Array {
 /** True inside a scope. */
 export const isScoped = (): boolean => activeScope !== undefined;
 
+/** Runs work as if outside all scopes: its tensors are not disposed with them. */
+export function outsideScopes<T>(work: () => T): T {
+  const scope = activeScope;
+  activeScope = undefined;
+  try {
+    return work();
+  } finally {
+    activeScope = scope;
+  }
+}
+
 /** Lets a tensor outlive all scopes. */
 export function keepTensor(tensor: Tracked): void {
   for (let scope = activeScope; scope !== undefined; scope = scope.outer) scope.survivors.add(tensor);

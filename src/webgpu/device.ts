@@ -37,7 +37,7 @@ const state: SessionState = {};
 export async function start(gpu: GPU | undefined, tests?: SelfTests, level?: LevelName): Promise<GpuSession> {
   if (gpu && gpu !== state.gpu) {
     state.gpu = gpu;
-    state.session = state.starting = undefined;
+    state.session = state.starting = state.level = undefined;
   }
   if (tests) state.tests = tests;
   const isChanged = level !== undefined && level !== state.session?.level.name;
@@ -61,6 +61,9 @@ export async function start(gpu: GPU | undefined, tests?: SelfTests, level?: Lev
 async function begin(gpu: GPU): Promise<GpuSession> {
   const begun = await GpuSession.start(gpu);
   begun.memory.allowed = state.memoryLimit ?? Infinity;
+  const { session: lost } = state;
+  // Choices of tune outlive a loss.
+  if (lost?.name === begun.name) for (const [chunks, tile] of lost.tiles) begun.tiles.set(chunks, tile);
   state.session = begun;
   try {
     await state.tests?.begin(begun, state.level);

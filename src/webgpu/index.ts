@@ -12,8 +12,10 @@ import { device, limitMemory, session, start, stop } from "./device.ts";
 import { LEVELS, type LevelName, levelReason } from "./levels.ts";
 import { faultsOf, selfTests } from "./self-test/first-use.ts";
 import type { GpuSession } from "./session.ts";
+import { defaultCache, type TuneCache, type TuneOptions, type TuneResult, tune } from "./tune.ts";
 
 export type { LevelName } from "./levels.ts";
+export type { TuneCache, TuneOptions, TuneResult } from "./tune.ts";
 
 /** Options of `webgpu`. @beta */
 export interface WebGpuOptions {
@@ -32,6 +34,10 @@ export interface WebGpuOptions {
   readonly memoryLimit?: number;
   /** The level of the forward kernel; one that the adapter lacks is an `UnsupportedError` of code `level`. Default: the best one that runs. */
   readonly level?: LevelName;
+  /** Measures the tiles of the forward kernel for heads of 64 and 128 columns, as `tune` does, unless a choice is cached. Default: no. */
+  readonly tune?: boolean;
+  /** Where choices of `tune` are stored. Default: `localStorage` in a page; elsewhere this process, so that a program in Node passes a file's methods. */
+  readonly cache?: TuneCache;
 }
 
 /** A level of the forward kernel on this adapter. @beta */
@@ -69,6 +75,11 @@ export interface WebGpuDevice {
   dispatches(): number;
   /** The kernels that were used so far, with the results of their self-tests. */
   selfTests(): KernelState[];
+  /**
+   * Measures 7 tiles of the forward kernel, takes the fastest for outputs of this width from now on, and caches the choice. Results keep
+   * their bits; without it the tile is that of the level.
+   */
+  tune(options?: TuneOptions): Promise<TuneResult>;
   /** Ends the device: its tensors are gone, and in Node the process may end. */
   destroy(): void;
 }
@@ -87,7 +98,7 @@ export interface WebGpuDevice {
  */
 export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
   checkCount("webgpu", arguments, 1);
-  checkNames("webgpu", options, ["gpu", "memoryLimit", "level"]);
+  checkNames("webgpu", options, ["gpu", "memoryLimit", "level", "tune", "cache"]);
   const global = globalThis.navigator as { readonly gpu?: GPU } | undefined;
   const gpu = (options.gpu ?? global?.gpu) as GPU | undefined;
   if (gpu === undefined)
@@ -113,12 +124,20 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
   } = await start(gpu, selfTests, level);
   if (memoryLimit !== undefined) limitMemory(memoryLimit);
   registerBackend(backend, device);
+  const { cache = defaultCache() } = options;
+  if (options.tune) for (const size of [64, 128]) await tune(session(), { size }, cache);
   const { vendor, architecture, description } = adapter.info;
   const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage } = granted.limits;
   const methods = {
     memory: () => session().memory.bytes,
     dispatches: () => session().queue.dispatches,
     selfTests: () => kernelStates(session()),
+    tune(request: TuneOptions = {}) {
+      checkNames("tune", request, ["tokens", "size", "heads"]);
+      for (const [name, value] of Object.entries(request))
+        if (!(Number.isInteger(value) && value > 0)) refuseValue("tune", name, "a positive integer", value);
+      return tune(session(), request, cache);
+    },
     destroy: stop,
   };
   return {
@@ -139,7 +158,7 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
       tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize),
       bindings: maxStorageBuffersPerShaderStage,
     },
-    ...checkMethods("WebGpuDevice", methods, { memory: 0, dispatches: 0, selfTests: 0, destroy: 0 }),
+    ...checkMethods("WebGpuDevice", methods, { memory: 0, dispatches: 0, selfTests: 0, tune: 1, destroy: 0 }),
   };
 }
 

@@ -19,7 +19,7 @@ const LONG_BATCH = 128;
 /** Whether a kernel passed its self-test on this adapter; open until its results are read. */
 export interface KernelVerdict {
   isOpen: boolean;
-  fault: UnsupportedError | undefined;
+  fault: Error | undefined;
   done: Promise<unknown>;
 }
 

@@ -2,6 +2,7 @@
  * The self-test of a kernel: at its first use on an adapter a small problem (cases.ts) is enqueued too, and compared with the formula in
  * float64. Calls return at once as always: `read` of what an untested kernel wrote, or of what reads that, waits for the verdict.
  */
+import { outsideScopes } from "../../core/arena.ts";
 import { HeedError, messageOf, UnsupportedError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { SelfTests } from "../device.ts";
@@ -46,32 +47,37 @@ async function firstFault(got: TestResults, want: TestResults): Promise<string |
   return undefined;
 }
 
-/** Runs a self-test, and returns what the kernel computes wrongly. A loss and a lack of memory are thrown. */
-async function faultOf(session: GpuSession, { run }: TestCase): Promise<string | undefined> {
-  const tensors: Tensor[] = [];
+/** Enqueues a self-test, and computes what it should give. Only calls are counted as dispatches, and a scope of the caller disposes nothing. */
+function record(session: GpuSession, run: TestCase["run"], tensors: Tensor[]) {
   const { queue } = session;
-  // What was recorded before does not share the errors of this batch; and only calls are counted.
+  // What was recorded before does not share the errors of this batch.
   queue.flush();
   const { dispatches, verdicts } = queue;
   queue.verdicts = [];
-  let got: TestResults = {};
   try {
-    try {
-      got = run(onGpu(session, tensors));
-    } finally {
-      Object.assign(queue, { dispatches, verdicts });
-    }
-    return await firstFault(got, run(onCpu));
+    return outsideScopes(() => ({ got: run(onGpu(session, tensors)), want: run(onCpu) }));
+  } finally {
+    Object.assign(queue, { dispatches, verdicts });
+  }
+}
+
+/** Runs a self-test, and returns what the kernel computes wrongly. A loss and a lack of memory are thrown. */
+async function faultOf(session: GpuSession, { run }: TestCase): Promise<string | undefined> {
+  const tensors: Tensor[] = [];
+  try {
+    const { got, want } = record(session, run, tensors);
+    for (const t of Object.values(got)) if (t) tensors.push(t);
+    return await firstFault(got, want);
   } catch (error) {
     if (error instanceof HeedError && error.code === "device") return error.message;
     throw error;
   } finally {
-    for (const t of new Set([...tensors, ...Object.values(got)])) t?.dispose();
+    for (const t of new Set(tensors)) t.dispose();
   }
 }
 
 /** The error of a kernel that is not used. */
-export const refusal = (session: GpuSession, kernel: string, fault: string): UnsupportedError => {
+const refusal = (session: GpuSession, kernel: string, fault: string): UnsupportedError => {
   const { name: adapter } = session;
   return new UnsupportedError(
     "self-test",
@@ -85,19 +91,20 @@ function beginTest(session: GpuSession, test: TestCase): KernelVerdict {
   const faults = faultsOf(session);
   const verdict: KernelVerdict = { isOpen: true, fault: undefined, done: Promise.resolve() };
   session.verdicts.set(test.kernel, verdict);
-  const end = (fault: UnsupportedError | undefined): void => {
+  const end = (fault: Error | undefined): void => {
     verdict.fault = fault;
     verdict.isOpen = false;
   };
   verdict.done = faultOf(session, test).then(
-    (fault) => {
-      end(fault === undefined ? undefined : refusal(session, test.kernel, fault));
-      faults.set(test.kernel, verdict.fault);
+    (text) => {
+      const fault = text === undefined ? undefined : refusal(session, test.kernel, text);
+      end(fault);
+      faults.set(test.kernel, fault);
     },
     // Lost, or without memory: not known, so that the next use tests again; `read` of a result says why it fails itself.
     (error: unknown) => {
       session.verdicts.delete(test.kernel);
-      end(error instanceof UnsupportedError ? error : refusal(session, test.kernel, messageOf(error)));
+      end(error instanceof Error ? error : new Error(messageOf(error)));
     },
   );
   return verdict;
@@ -126,7 +133,10 @@ export function checked<T>(session: GpuSession, operation: TestedOperation, work
 }
 
 /** What is wrong with a printed forward kernel; its test runs once a process. */
-async function forwardFault(session: GpuSession, shape: ForwardShape): Promise<UnsupportedError | undefined> {
+export async function forwardFault(
+  session: GpuSession,
+  shape: ForwardShape,
+): Promise<UnsupportedError | undefined> {
   const faults = faultsOf(session);
   const test = forwardCase(shape);
   if (!faults.has(test.kernel)) {

@@ -3,7 +3,8 @@ import { mapByRows } from "../../backend/map.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { arrayFor, type DType } from "../../core/dtype.ts";
 import { sizeOf, Tensor } from "../../core/tensor.ts";
-import { reference } from "../../reference/backend.ts";
+import { arrayOperation } from "../../reference/array.ts";
+import { referenceMatmul, referenceRowwise } from "../../reference/backend.ts";
 import { rowStats } from "../attention/backward.ts";
 import { forward } from "../attention/forward.ts";
 import { backward, extraGradients } from "../attention/gradients.ts";
@@ -16,22 +17,28 @@ import { matmul } from "../ops/matmul.ts";
 import { runRowwise } from "../ops/rowwise.ts";
 import type { GpuSession } from "../session.ts";
 import type { Maker } from "./cases.ts";
+import * as formula from "./formula.ts";
 
 const numbers = (seed: number, shape: readonly number[], f: (x: number) => number = (x) => x): Float32Array =>
   Float32Array.from({ length: sizeOf(shape) }, (_, n) => f(Math.sin(seed + 1.7 * n * (1 + seed / 7))));
 
 /** The CPU: the same numbers, computed in float64. */
 export const onCpu: Maker = {
-  ...reference,
-  map: (problem, lse, cells) => mapByRows(problem, cells, (selection) => reference.weights(problem, lse, selection)),
-  extraGradients: (problem, tensors) => reference.backward(problem, tensors, ["mask", "sinks", "tables"]),
+  ...referenceMatmul,
+  ...referenceRowwise,
+  array: arrayOperation,
+  forward: formula.forward,
+  weights: (problem, lse, { heads, rows }) => formula.weights(problem, lse, heads, rows),
+  map: (problem, lse, cells) => mapByRows(problem, cells, ({ heads, rows }) => formula.weights(problem, lse, heads, rows)),
+  backward: formula.backward,
+  extraGradients: formula.backward,
   input: (seed, shape, f) => new Tensor(Float64Array.from(numbers(seed, shape, f)), shape, "float64"),
   result(shape, dtype = "float32") {
     const wide: DType = dtype === "float32" ? "float64" : dtype;
     return new Tensor(arrayFor(wide, sizeOf(shape)), shape, wide);
   },
   copy: (view) => view.contiguous(),
-  exactState: (problemOf) => reference.forward(problemOf(onCpu)),
+  exactState: (problemOf) => formula.forward(problemOf(onCpu)),
 }; // biome-ignore format: a row an operation
 
 /** The GPU; every tensor that it makes is added to `tensors`. */

@@ -70,9 +70,7 @@ export interface GpuFinding {
 async function examineGpu(): Promise<GpuFinding> {
   try {
     const gpu = await startGpu();
-    const refused = gpu.levels.flatMap(({ name, reason }) =>
-      reason ? [`; not the level ${name}: ${reason}`] : [],
-    );
+    const refused = gpu.levels.flatMap((one) => (one.reason ? `; not ${one.name}: ${one.reason}` : []));
     const text = `${adapterText(gpu)}; level ${gpu.level}, self-test passed${refused.join("")}`;
     gpu.destroy();
     return { available: true, text };

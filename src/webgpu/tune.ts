@@ -1,0 +1,127 @@
+/**
+ * The tile of the forward kernel chosen by measurement, only where it is asked for. Tiles differ in rows and threads, not in the order of
+ * sums: the choice changes no bit of a result on the adapters tested. Choices are cached by adapter, level and width of the output.
+ */
+import { resolve } from "../backend/problem.ts";
+import { tensorOver } from "../core/device/tensor.ts";
+import { sizeOf } from "../core/tensor.ts";
+import { chunksOf, forward, workgroupBytes } from "./attention/forward.ts";
+import { device } from "./device.ts";
+import { lanesOf, TILES } from "./levels.ts";
+import { forwardFault } from "./self-test/first-use.ts";
+import type { GpuSession } from "./session.ts";
+import { type RowTile, threadsOf } from "./tile.ts";
+
+/** Where choices are stored, such as `localStorage`. @beta */
+export interface TuneCache {
+  /** The text of a key; null or undefined where there is none. */
+  getItem(key: string): string | null | undefined;
+  setItem(key: string, text: string): void;
+}
+
+/** What is measured: attention of `heads` heads of `tokens` × `tokens`, with `size` columns a head. @beta */
+export interface TuneOptions {
+  /** Default 1,024. */
+  readonly tokens?: number;
+  /** Default 64. */
+  readonly size?: number;
+  /** Default 8. */
+  readonly heads?: number;
+}
+
+/** A choice: the tile, and the milliseconds of each that was measured; none where the choice was cached. @beta */
+export interface TuneResult {
+  readonly tile: string;
+  readonly cached: boolean;
+  readonly times: Readonly<Record<string, number>>;
+}
+
+/** Milliseconds of a measurement, and how often it is repeated. */
+const [LONG_ENOUGH, ROUNDS] = [20, 3];
+
+const textOf = ({ rows, perThread }: RowTile): string => `${rows} × 32, ${perThread} rows a thread`;
+
+/** The fastest of some tiles, each timed in turn in several rounds, by its shortest time. */
+export async function fastest(
+  tiles: readonly RowTile[],
+  timeOf: (tile: RowTile) => Promise<number>,
+): Promise<{ tile: RowTile | undefined; times: Record<string, number> }> {
+  const best = tiles.map(() => Infinity);
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [n, tile] of tiles.entries()) best[n] = Math.min(best[n], await timeOf(tile));
+  return {
+    tile: tiles[best.indexOf(Math.min(...best))],
+    times: Object.fromEntries(tiles.map((tile, n) => [textOf(tile), best[n]])),
+  };
+}
+
+/** Measures the tiles that the adapter has memory and threads for and that pass their self-test, and takes the fastest from now on. */
+export async function tune(
+  session: GpuSession,
+  { tokens = 1024, size = 64, heads = 8 }: TuneOptions,
+  cache: TuneCache,
+  candidates = TILES,
+): Promise<TuneResult> {
+  const { level, capabilities } = session;
+  const lanes = lanesOf(level, capabilities);
+  const chunks = chunksOf(size);
+  const key = `heed/webgpu tile: ${session.name}; ${level.name}; ${32 * chunks} columns`;
+  const bytes = level.name === "portable" ? level.workgroupBytes : capabilities.workgroupBytes;
+  const fits = candidates.filter(
+    (tile) => workgroupBytes({ tile, lanes }) <= bytes && threadsOf(tile) <= capabilities.threads,
+  );
+  const isRight = async (tile: RowTile) => (await forwardFault(session, { tile, lanes })) === undefined;
+  const text = cache.getItem(key);
+  const stored = fits.find((tile) => textOf(tile) === text);
+  if (stored && (await isRight(stored))) {
+    session.tiles.set(chunks, stored);
+    return { tile: textOf(stored), cached: true, times: {} };
+  }
+  const tiles: RowTile[] = [];
+  for (const tile of fits) if (await isRight(tile)) tiles.push(tile);
+  const shape = [1, heads, tokens, size];
+  const inputs = [0, 1, 2].map(() => tensorOver(device.allocate("float32", sizeOf(shape)), shape, "float32"));
+  const problem = resolve("tune", inputs[0], inputs[1], inputs[2], {});
+  const run = async (tile: RowTile, calls: number): Promise<number> => {
+    const start = performance.now();
+    for (let n = 0; n < calls; n++)
+      for (const t of Object.values(forward(session, problem, { tile, lanes }))) t.dispose();
+    session.queue.flush();
+    await session.device.queue.onSubmittedWorkDone();
+    return performance.now() - start;
+  };
+  const { dispatches } = session.queue;
+  try {
+    // Compiles, and finds out how many calls are long enough.
+    const counts = new Map<RowTile, number>();
+    for (const tile of tiles) {
+      await run(tile, 1);
+      counts.set(tile, Math.min(64, Math.ceil(LONG_ENOUGH / Math.max(0.1, await run(tile, 1)))));
+    }
+    const { tile, times } = await fastest(tiles, async (one) => {
+      const calls = counts.get(one) ?? 1;
+      return (await run(one, calls)) / calls;
+    });
+    const chosen = tile ?? level.tile;
+    session.tiles.set(chunks, chosen);
+    cache.setItem(key, textOf(chosen));
+    return { tile: textOf(chosen), cached: false, times };
+  } finally {
+    session.queue.dispatches = dispatches;
+    for (const t of inputs) t.dispose();
+  }
+}
+
+/** In a page `localStorage`; where there is none, or it is closed, this process. */
+export function defaultCache(): TuneCache {
+  try {
+    const { localStorage } = globalThis as { readonly localStorage?: TuneCache };
+    // Node has one without a file, whose methods are missing.
+    if (typeof localStorage?.getItem === "function") return localStorage;
+  } catch {
+    // A page whose storage is closed.
+  }
+  return { getItem: (key) => memory.get(key), setItem: (key, text) => void memory.set(key, text) };
+}
+
+const memory = new Map<string, string>();
