@@ -53,7 +53,7 @@ export interface Blocked {
 }
 
 /** Adapters whose drivers compute wrong numbers in ways that the self-test could miss. None is known. */
-const BLOCKED: readonly Blocked[] = [];
+const BLOCKED: readonly Blocked[] = Object.freeze([]);
 
 /** What the levels ask of an adapter. */
 export interface Capabilities {

@@ -23,7 +23,7 @@ export interface KernelVerdict {
   done: Promise<unknown>;
 }
 
-const NO_VERDICTS: readonly KernelVerdict[] = [];
+const NO_VERDICTS: readonly KernelVerdict[] = Object.freeze([]);
 
 /** A buffer of a device. */
 export interface PooledBuffer {
