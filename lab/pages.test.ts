@@ -135,6 +135,19 @@ test("pages are complete without a script: every step has its picture, caption a
   }
 });
 
+test("pictures for pages without scripts have nothing that can be pressed or reached by keys", () => {
+  for (const { name } of pages) {
+    const stills = files.get(`${name}.html`)!.match(/<div class="still">.*?<\/svg>/gs)!;
+    expect(stills.length, name).toBeGreaterThan(4);
+    for (const still of stills) {
+      expect(still, name).not.toMatch(
+        /tabindex|role="(?:button|slider|group)"|data-act|data-drag|class="hit"/,
+      );
+      expect(still, name).toMatch(/<svg[^>]*role="img" aria-label="[^"]{20,}/);
+    }
+  }
+});
+
 test("pages are complete without a script: every prediction is answered", async () => {
   for (const page of pages)
     for (const [at, { state, predict }] of page.steps.entries()) {

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import { explain, explainMatmul, zeros } from "../../src/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
 import { pictureOf } from "../frame/render.ts";
-import { superscript } from "../frame/words.ts";
+import { number as formatted, superscript } from "../frame/words.ts";
 import type { BeforeNumbers } from "./compute.ts";
+import { paceOperations } from "./lengths.ts";
 import { page } from "./page.ts";
 import { reachOf } from "./reach.ts";
 
@@ -79,4 +81,31 @@ test("another seed is another network; the losses of earlier seeds stay in the p
       right === 6 ? "Every letter gives the most" : `${right} of the six letters give the most`,
     );
   }
+});
+
+test("the race has its times only once it was run, keeps them, and the text names the numbers of the table", async () => {
+  const before = await viewOf("before", { pace: 1 });
+  const textAt = (view: typeof before) => textOf(page.steps[4].text(view as never));
+  expect(page.picture(before as never)).toContain("press Race");
+  expect(textAt(before)).not.toContain(" ms");
+  // By hand: 4 · 1,024² · 64 + 8 · 1,024 · 64² over 12 · 1,024 · 64².
+  expect(textAt(before)).toContain("attention has 6 times as many operations");
+  const after = await viewOf("before", { pace: 2 });
+  const table = page.table(after as never).rows;
+  const [, recurrent, attention] = table[3].map(Number);
+  expect(Number.isFinite(recurrent + attention)).toBe(true);
+  for (const name of ["recurrent", "attention"])
+    expect(page.picture(after as never)).toContain(`data-name="${name}"`);
+  for (const ms of [recurrent, attention]) {
+    expect(textAt(after)).toContain(`${formatted(ms)} ms`);
+    expect(textOf(page.caption(after as never))).toContain(`${formatted(ms)} ms`);
+  }
+  // The operations that the formula counts are those that heed plans: two products of weights, and four of the layer.
+  const [n, d] = [1024, 64];
+  const x = zeros([n, d]);
+  const planned = explain(x, x, x).operations + 4 * explainMatmul(x, zeros([d, d])).operations;
+  expect(paceOperations(n).attention).toBe(planned);
+  expect(paceOperations(n).recurrent).toBe(6 * explainMatmul(x, zeros([d, d])).operations);
+  // Back at the stop, the measured times are still there.
+  expect(page.table((await viewOf("before", { pace: 1 })) as never).rows).toEqual(table);
 });

@@ -6,6 +6,7 @@ import { tensor } from "../../src/index.ts";
 import { RecurrentEncoderDecoder } from "../../src/nn/history/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
+import type { Pace } from "./lengths.ts";
 import { isWord, LETTERS, WORD } from "./letters.ts";
 import type { Reaches } from "./reach.ts";
 
@@ -22,6 +23,8 @@ export type Before = {
   readonly seed: number;
   /** Whether the picture shows the reach of both ways: 0 no, 1 that of attention, 2 both. */
   readonly reach: number;
+  /** Whether the picture shows the race of both ways: 0 no, 1 yes, more once the reader has started it. */
+  readonly pace: number;
   /** What trains: "cpu" or "gpu". */
   readonly device: string;
 };
@@ -49,8 +52,9 @@ export interface BeforeNumbers {
   /** Scores of the chosen row as the listings have them, up to a constant, and softmax of those. */
   readonly scores: readonly number[];
   readonly listed: readonly number[];
-  /** Where it is shown. */
+  /** Where they are shown. */
   readonly reach: Reaches | undefined;
+  readonly pace: Pace | undefined;
   /** What trains, in words: "GPU: " and its name, or "CPU: " and the reason. */
   readonly device: string;
 }
@@ -121,10 +125,11 @@ export async function compute(
   request: Before,
   report?: (numbers: BeforeNumbers, progress: number) => void,
 ): Promise<BeforeNumbers> {
-  const { steps, at, row, word: typed, seed, reach, device } = request;
+  const { steps, at, row, word: typed, seed, reach, pace, device } = request;
   const word = isWord(typed) ? typed : WORD;
-  // What differentiates is loaded when it is shown.
+  // What differentiates, and attention, are loaded when they are shown.
   const reaches = reach > 0 ? (await import("./reach.ts")).reachOf(seed) : undefined;
+  const paces = pace > 0 ? (await import("./pace.ts")).paceOf(pace - 1) : undefined;
   const show: RunAccess["show"] = (run, device, earlier) => {
     const frames = [...run.snapshots.keys()]
       .filter((step) => step <= steps)
@@ -146,6 +151,7 @@ export async function compute(
       scores,
       listed: softmaxOf(scores),
       reach: reaches,
+      pace: paces,
       device,
     };
   };

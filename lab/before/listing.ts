@@ -1,6 +1,7 @@
 /** The code beside the picture: softmax of the alignment's scores, or what a step back keeps of the gradient. */
 import type { LabView, Listings } from "../frame/page.ts";
 import type { Before, BeforeNumbers, Frame } from "./compute.ts";
+import { PACE_D, PACE_WORDS, paceOperations } from "./lengths.ts";
 
 export type PageView = LabView<Before, BeforeNumbers>;
 
@@ -36,6 +37,15 @@ ${endsOf(view)
 ${comment} What a step back keeps of it, on average.
 ${rest}`;
 
+/** Operations of both layers, in both languages. */
+const paceListing = (comment: string, before: string, loop: string, after: string) =>
+  `${comment} Multiplications and additions of n words, by a
+${comment} recurrent network and by an attention layer.
+${before}d = ${PACE_D}
+${loop}
+  ${after}(n, 12 * n * d * d,
+    8 * n * d * d + 4 * n * n * d)`;
+
 /** The listings of the page. */
 export const code: Listings<Before, BeforeNumbers> = {
   typescript: (view) =>
@@ -50,7 +60,9 @@ export const code: Listings<Before, BeforeNumbers> = {
 for (const pair of ${factorNames(view)})
   console.log(factor(pair).toFixed(3));`,
         )
-      : `import { scaledDotProductAttention,
+      : view.numbers.pace !== undefined
+        ? paceListing("//", "const ", `for (const n of [${PACE_WORDS.join(", ")}])`, "console.log")
+        : `import { scaledDotProductAttention,
   tensor } from "heed";
 
 // Scores w · tanh(Wq q + Wk k) of letter ${view.state.row + 1}
@@ -79,7 +91,9 @@ console.log([...weights.toFloat64()]
 for pair in ${factorNames(view)}:
     print(f"{factor(*pair):.3f}")`,
         )
-      : `import numpy as np
+      : view.numbers.pace !== undefined
+        ? paceListing("#", "", `for n in [${PACE_WORDS.join(", ")}]:`, "print")
+        : `import numpy as np
 
 # Scores w @ tanh(Wq q + Wk k) of letter ${view.state.row + 1}
 # with each letter read, at step ${frameOf(view).step}.
@@ -95,9 +109,15 @@ print(" ".join(f"{x:.2f}" for x in weights))`,
       ? endsOf(view)
           .map(([, [first, last]]) => ((first / last) ** (1 / (WORDS - 1))).toFixed(3))
           .join("\n")
-      : view.numbers.listed.map((x) => x.toFixed(2)).join(" "),
+      : view.numbers.pace !== undefined
+        ? PACE_WORDS.map((n) => [n, ...Object.values(paceOperations(n))].join(" ")).join("\n")
+        : view.numbers.listed.map((x) => x.toFixed(2)).join(" "),
   highlight: ({ state }) =>
-    state.reach > 0 ? ["(first / last)"] : ["scaledDotProductAttention(", "e / e.sum"],
+    state.reach > 0
+      ? ["(first / last)"]
+      : state.pace > 0
+        ? ["4 * n * n * d"]
+        : ["scaledDotProductAttention(", "e / e.sum"],
   names: {
     recurrent: "recurrent",
     attention: "attention",

@@ -7,9 +7,11 @@ import { integer, oneOf, shortText } from "../frame/fields.ts";
 import { axisOf, guessLine, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
 import { seed, throwAgain, throwControl } from "../frame/throw.ts";
-import { indexOfLargest, number, percent, superscript } from "../frame/words.ts";
+import { count, indexOfLargest, number, percent, superscript } from "../frame/words.ts";
 import type { Before, BeforeNumbers } from "./compute.ts";
+import { pacePlot } from "./draw-pace.ts";
 import { reach, reachAt } from "./draw-reach.ts";
+import { LONGEST, PACE_WORDS, paceOperations } from "./lengths.ts";
 import { isWord, WORD } from "./letters.ts";
 import { code, frameOf, type PageView, WORDS } from "./listing.ts";
 
@@ -80,7 +82,7 @@ function loss(
     named(
       "loss",
       lineMark(
-        n.losses.map((value, i) => [x(i + 1), y(value)]),
+        n.losses.map((value, i) => [x(i + 1), Math.round(y(value))]),
         { class: "link" },
       ),
     ),
@@ -91,7 +93,7 @@ function loss(
 /** The decoder's state before each letter, the query, as strips of colors; a narrow picture has the chosen letter's only. */
 function states(view: PageView): string {
   const { state, wide } = view;
-  const [x0, y0, width, height] = wide ? [500, 310, 340, 15] : [8, 286, 359, 11];
+  const [x0, y0, width, height] = wide ? [500, 310, 320, 15] : [8, 286, 352, 11];
   const frame = frameOf(view);
   const cell = width / Math.max(1, frame.states[0]?.length ?? 0);
   const shown = wide ? [...frame.states.keys()] : [state.row];
@@ -100,7 +102,7 @@ function states(view: PageView): string {
   for (const [at, i] of shown.entries())
     for (const [d, value] of (frame.states[i] ?? []).entries()) {
       const key = `${value < 0 ? "fk" : "fq"} ${Math.min(1, Math.abs(value)).toFixed(1)}`;
-      const cellAt = `M${(x0 + d * cell).toFixed(1)} ${y0 + at * 18}h${(cell - 0.5).toFixed(1)}v${height}h-${(cell - 0.5).toFixed(1)}`;
+      const cellAt = `M${x0 + d * cell} ${y0 + at * 18}h${cell - 0.5}v${height}h-${cell - 0.5}`;
       paths.set(key, `${paths.get(key) ?? ""}${cellAt}`);
     }
   const strips = Array.from(paths, ([key, d]) => {
@@ -137,6 +139,16 @@ const tiny = (share: number) => {
   return power >= -3 ? percent(share) : `${(share / 10 ** power).toFixed(0)}·10${superscript(power)}`;
 };
 
+const [LONG, OPERATIONS] = [LONGEST.toLocaleString("en-US"), paceOperations(LONGEST)];
+
+/** What the race measured on the longest text; nothing before it. */
+function measured({ pace }: BeforeNumbers) {
+  const [recurrent, attention] = [pace?.recurrent.at(-1) ?? Number.NaN, pace?.attention.at(-1) ?? Number.NaN];
+  return Number.isNaN(recurrent)
+    ? ""
+    : html`the recurrent network takes ${number(recurrent)} ms and attention <b>${number(attention)} ms</b>`;
+}
+
 /** Says it where a later step is wrong again after an earlier one was right. */
 function unsteady({ numbers: n }: PageView) {
   const right = n.frames.map(({ wrote }) => wrote === [...n.word].reverse().join(""));
@@ -168,6 +180,7 @@ export const page = definePage<Before, BeforeNumbers>({
     row: integer(0, 0, N - 1),
     seed,
     reach: integer(0, 0, 2),
+    pace: integer(0, 0, 99),
     device: oneOf(["cpu", "gpu"]),
     word: shortText(12, WORD),
   },
@@ -242,13 +255,18 @@ export const page = definePage<Before, BeforeNumbers>({
       state: { steps: STEPS, at: STEPS, row: 2 },
       text: () => html`<p>What asks here is the writing network’s own state: a query that remembers what was written so far. The keys are the states of the reading network, one for each letter. The score is not a product yet but a small network of its own:</p>
 <p class="formula"><math><mi>s</mi><mo>(</mo><mi>q</mi><mo>,</mo><mi>k</mi><mo>)</mo><mo>=</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><msup><mi>W</mi><mi>q</mi></msup><mi>q</mi><mo>+</mo><msup><mi>W</mi><mi>k</mi></msup><mi>k</mi><mo>)</mo></math></p>
-<p>Then softmax, then an average, as on the other pages. Press a letter on the left to see its row and the state that asked.</p>`,
+<p>Then softmax, then an average, as on the other pages. Press a letter on the left to see its row and the state that asked.</p>
+<p>The letters written look at the letters read, which is another text: this is <em>cross-attention</em>. When both are the same sentence, as on the other pages, it is self-attention.</p>`,
     },
     {
       title: "The same, without the recurrence",
-      state: { steps: STEPS, at: STEPS, row: 5 },
-      text: () => html`<p>The recurrence was the slow part: letter six waits for letters one to five, in reading and in writing. In 2017 it was left out. Every word makes its own query from itself and its position, all rows can be computed in parallel, and what is left is attention: hence the title of that paper, “Attention Is All You Need”.</p>
-<p>Here the letters written look at the letters read, which is another text: this is <em>cross-attention</em>. When both are the same sentence, as on the other pages, it is self-attention.</p>`,
+      state: { pace: 1 },
+      about: ({ pace }) => pace > 0,
+      text: ({
+        numbers,
+      }) => html`<p>The recurrence was the slow part: word ${LONG} waits for the ${(LONGEST - 1).toLocaleString("en-US")} before it. In 2017 it was left out. Every word makes its own query from itself and its position, all rows can be computed at the same time, and what is left is attention: hence the title of that paper, “Attention Is All You Need”.</p>
+<p>Press <b>Race</b>: a recurrent network and an attention layer, untrained, read texts of ${PACE_WORDS[0]} to ${LONG} words. ${measured(numbers) && html`At ${LONG} words ${measured(numbers)}. `}There attention has ${number(OPERATIONS.attention / OPERATIONS.recurrent, 2)} times as many operations, because it compares all words with all. But they are a few large matrix products, where the recurrent network has ${LONG} small ones, each of which needs the result of the one before.</p>
+<p>This page computes on one thread, so nothing here runs in parallel. Many cores or a GPU can share a large product, and no two steps of the recurrent network. On very long texts the recurrent network has the advantage: its work grows with n, and that of attention with n².</p>`,
     },
     {
       title: "How far back?",
@@ -284,17 +302,23 @@ export const page = definePage<Before, BeforeNumbers>({
   picture: (view) =>
     view.numbers.reach !== undefined
       ? reach(view.numbers.reach, view.wide, view.state.reach === 2)
-      : alignment(view) +
-        (view.wide ? loss(view, [500, 840, 60, 220]) : loss(view, [306, 360, 142, 214])) +
-        states(view),
+      : view.numbers.pace !== undefined
+        ? pacePlot(view.numbers.pace, view.wide)
+        : alignment(view) +
+          (view.wide ? loss(view, [500, 800, 60, 220]) : loss(view, [306, 360, 142, 214])) +
+          states(view),
   label: (view) =>
     view.numbers.reach !== undefined
       ? `The share of ${WORDS} words in the gradient of the last output; the first has ${tiny(view.numbers.reach.attention.middle[0])} through attention${view.state.reach === 2 ? ` and ${tiny(view.numbers.reach.recurrent.middle[0])} through the recurrent network` : ""}.`
-      : `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
+      : view.numbers.pace !== undefined
+        ? "Milliseconds of a recurrent network and of attention, against the number of words."
+        : `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
   caption: (view) => {
     const { reach } = view.numbers;
     if (reach !== undefined)
       return html`The first of ${WORDS} words has ${tiny(reach.attention.middle[0])} of the gradient through attention${view.state.reach === 2 ? html`, and <b>${tiny(reach.recurrent.middle[0])}</b> through the recurrent network (${tiny(reach.recurrent.low[0])} to ${tiny(reach.recurrent.high[0])} in eight draws)` : ""}. Before training; seeds ${view.state.seed} to ${view.state.seed + 7}.`;
+    if (view.numbers.pace !== undefined)
+      return html`${LONG} words: ${measured(view.numbers) || `${LONG} steps one after the other, or all words at once`}. Operations: ${count(OPERATIONS.recurrent)} and ${count(OPERATIONS.attention)}.`;
     const frame = frameOf(view);
     const row = frame.weights[view.state.row] ?? [1];
     return html`${isWord(view.state.word) ? "" : html`<b>“${view.state.word}” is not six letters from a to h</b>, so the network reads “${view.numbers.word}” instead. `}${view.state.steps > view.numbers.losses.length ? html`<b>Training: step ${view.numbers.losses.length} of ${STEPS}.</b> The slider and the word work when it ends. ` : ""}Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. Letter ${view.state.row + 1} gives the most, ${percent(Math.max(...row))}, to “${view.numbers.word[indexOfLargest(row)]}”.`;
@@ -302,16 +326,19 @@ export const page = definePage<Before, BeforeNumbers>({
   control: ({ state, numbers: n }) =>
     state.reach > 0
       ? throwControl(state.seed)
-      : state.steps === 0
-        ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>${deviceControl(state, n)}`
-        : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training" ?disabled=${n.losses.length < STEPS}><output>${Math.min(state.at, n.losses.length)}</output></label>`,
+      : state.pace > 0
+        ? html`<button type="button" data-act="race">Race</button>`
+        : state.steps === 0
+          ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>${deviceControl(state, n)}`
+          : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training" ?disabled=${n.losses.length < STEPS}><output>${Math.min(state.at, n.losses.length)}</output></label>`,
   more: ({ state, numbers: n }) =>
-    state.steps > 0 && state.reach === 0
+    state.steps > 0 && state.reach + state.pace === 0
       ? html`${throwControl(state.seed)}${deviceControl(state, n)}<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false" ?disabled=${n.losses.length < STEPS}> six letters, a to h</label>`
       : undefined,
   carry: ({ seed, device }) => ({ seed, device }),
   actions: {
     throw: throwAgain,
+    race: ({ state }) => ({ pace: (state.pace % 99) + 1 + Number(state.pace === 99) }),
     train: () => ({ steps: STEPS, at: STEPS }),
   },
   code,
@@ -326,6 +353,25 @@ export const page = definePage<Before, BeforeNumbers>({
           ...[share, ...(view.state.reach === 2 ? [reach.recurrent.middle[i]] : [])].map((one) =>
             Number(one.toPrecision(3)),
           ),
+        ]),
+      };
+    const { pace } = view.numbers;
+    if (pace !== undefined)
+      return {
+        caption: "Two layers of 64 numbers, one thread",
+        columns: [
+          "words",
+          "ms, recurrent",
+          "ms, attention",
+          "operations, recurrent",
+          "operations, attention",
+        ],
+        rows: PACE_WORDS.map((n, i) => [
+          n,
+          ...[pace.recurrent[i], pace.attention[i]].map((ms) =>
+            Number.isNaN(ms) ? "not raced" : Number(ms.toPrecision(3)),
+          ),
+          ...Object.values(paceOperations(n)),
         ]),
       };
     const frame = frameOf(view);

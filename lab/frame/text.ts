@@ -64,6 +64,18 @@ export interface Surroundings {
   readonly notes?: string;
 }
 
+/** A picture for pages without scripts: without what only a script uses, such as marks that can be pressed or reached by keys. */
+const withoutActions = (picture: string): string =>
+  picture
+    .replaceAll(/<rect [^>]*class="hit"\/>/g, "")
+    .replaceAll(/<(?!svg)[^>]+>/g, (tag) =>
+      tag.replaceAll(
+        / (?:data-[a-z]+|tabindex|role|aria-[a-z]+|class="(?:press|drag[^"]*)")(?:="[^"]*")?/g,
+        "",
+      ),
+    )
+    .replace('role="group"', 'role="img"');
+
 /** The text: its steps, each with its own numbers, then code, table, tasks and questions. */
 export function renderText<S extends LabState, N>(
   page: LabPage<S, N>,
@@ -75,7 +87,7 @@ export function renderText<S extends LabState, N>(
   const still = (step: LabStep<S, N>, view: LabView<S, N> | undefined) =>
     view === undefined
       ? nothing
-      : html`<div class="still">${step.predict ? html`<p>${step.predict.result(view)}</p>` : nothing}<figure>${svgText(pictureOf(page, { ...view, wide: false }))}<figcaption>${page.caption(view)}</figcaption></figure></div>`;
+      : html`<div class="still">${step.predict ? html`<p>${step.predict.result(view)}</p>` : nothing}<figure>${svgText(withoutActions(pictureOf(page, { ...view, wide: false })))}<figcaption>${page.caption(view)}</figcaption></figure></div>`;
   return html`<article class="text"><h1>${page.title}</h1><p class="point">${page.point}</p>
 ${page.steps.map((step, i) => html`<section class="step" id="stop${i + 1}" data-step=${i}><div data-part="step-${i}">${renderStep(step, views[i], i)}</div>${still(step, staticViews[i])}</section>`)}
 <section><h2>The same in code</h2>

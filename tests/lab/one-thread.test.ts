@@ -1,9 +1,16 @@
-/** The Lab's bundle has a pool of one thread in place of the engine's: both do the same tasks in the same order and memory. */
+/**
+ * What the Lab's bundles have in place of modules of heed: a pool of one thread, which does the same tasks in the same order and memory
+ * as the engine's, and no checks of options.
+ */
 import { expect, it } from "vitest";
+import * as knownNames from "../../src/core/known-names.ts";
+import * as options from "../../src/core/option-names.ts";
 import type { EngineMemory } from "../../src/wasm/engine/memory.ts";
 import * as engine from "../../src/wasm/engine/worker-pool.ts";
 import { oneThread } from "../../tools/build/element.mjs";
+import { typedOptions } from "../../tools/build/lab.mjs";
 import * as lab from "../../tools/build/one-thread.mjs";
+import * as typed from "../../tools/build/typed-options.mjs";
 
 /** A memory that writes down what is allocated and freed. */
 function memoryOf(log: unknown[]): EngineMemory {
@@ -64,4 +71,18 @@ it("the module exports what the engine imports, and replaces it wherever it is i
   expect(lab.SLICE_OPERATIONS).toBe(engine.SLICE_OPERATIONS);
   expect(oneThread.resolveId("../engine/worker-pool.ts")).toMatch(/one-thread\.mjs$/);
   expect(oneThread.resolveId("../engine/engine.ts")).toBeUndefined();
+});
+
+it("the module without checks exports what both modules of checks export, and accepts everything", () => {
+  expect(Object.keys(typed).toSorted()).toEqual(
+    [...Object.keys(knownNames), ...Object.keys(options)].toSorted(),
+  );
+  for (const name of ["option-names", "known-names"])
+    expect(typedOptions.resolveId(`../core/${name}.ts`)).toMatch(/typed-options\.mjs$/);
+  expect(typedOptions.resolveId("../core/errors.ts")).toBeUndefined();
+  for (const value of [{}, [], 1, null]) {
+    expect(typed.isObject(value)).toBe(knownNames.isObject(value));
+    expect(typed.checkKind("f", "x", "a text", value)).toBe(value);
+    expect((typed.KINDS as typeof options.KINDS)["a text"](value)).toBe(true);
+  }
 });

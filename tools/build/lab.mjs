@@ -23,12 +23,12 @@ const NOTICE = "/*! heed, the Lab. Contains lit (BSD-3-Clause, © Google LLC): t
 export const GROUPS = [
   {
     name: "page",
-    test: /[\\/](?:node_modules[\\/]lit|ui[\\/](?:address|controls|css|markup|save|svg-text)|src[\\/]view[\\/](?:level|plot)|lab[\\/]frame[\\/](?:fields|page|render|marks|fit|runtime[\\/](?:draw|input|mount|progress|request|save|sentence|state)))/,
+    test: /[\\/](?:node_modules[\\/]lit|ui[\\/](?:address|controls|css|markup|svg-text)|src[\\/]view[\\/](?:level|plot)|lab[\\/]frame[\\/](?:fields|page|render|marks|fit|runtime[\\/](?:draw|input|mount|progress|request|sentence|state)))/,
     includeDependenciesRecursively: false,
   },
   {
     name: "attention",
-    test: /[\\/](?:build[\\/]one-thread\.mjs|src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|create[\\/](?:nested|construct)|known-names|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index|map\.|register\.)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js))$/,
+    test: /[\\/](?:build[\\/](?:one-thread|typed-options)\.mjs|src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|create[\\/](?:nested|construct)|known-names|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index|map\.|register\.)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js))$/,
     includeDependenciesRecursively: false,
   },
   {
@@ -53,6 +53,14 @@ export const GROUPS = [
   },
 ];
 
+/** The Lab's bundles have no checks of options: see typed-options.mjs. */
+export const typedOptions = {
+  name: "heed-typed-options",
+  /** @param {string} id */
+  resolveId: (id) =>
+    /[\\/](?:option|known)-names\.ts$/.test(id) ? at("tools/build/typed-options.mjs") : undefined,
+};
+
 /** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and chunks for each page. @param {Readonly<Record<string, string>>} catalog */
 async function scripts(catalog) {
   const bundle = await rolldown({
@@ -62,7 +70,7 @@ async function scripts(catalog) {
       "lab-worker": at("lab/frame/runtime/worker.ts"),
       "own-view": at("lab/frame/runtime/own-view.ts"),
     },
-    plugins: [oneThread, ...(Object.keys(catalog).length > 0 ? [translation(catalog)] : [])],
+    plugins: [oneThread, typedOptions, ...(Object.keys(catalog).length > 0 ? [translation(catalog)] : [])],
     platform: "browser",
     logLevel: "warn",
     // A chunk of a group exports what other chunks import from it.

@@ -2,14 +2,12 @@
  * A page in use: what the reader does (input.ts) changes the state (state.ts), a worker computes its numbers (request.ts), and what
  * depends on them is drawn again in place (draw.ts). Scrolling and tasks are in progress.ts.
  */
-import { saveFile } from "../../../ui/save.ts";
 import { type LabState, unknownNames } from "../fields.ts";
 import { changeOf, type NamedPage } from "../page.ts";
 import { Drawing } from "./draw.ts";
 import { type ChangedBy, listen } from "./input.ts";
 import { ReaderProgress } from "./progress.ts";
 import { Requests } from "./request.ts";
-import { svgFile, tableCsv } from "./save.ts";
 import { SENTENCE, sentence } from "./sentence.ts";
 import { PageState } from "./state.ts";
 
@@ -69,9 +67,10 @@ export function mount<S extends LabState, N>(
     request();
   };
   const say = (message: string) => progress.announce(message);
+  /** Runs what is loaded on use. */
+  const withPart = <P>(part: Promise<P>, run: (part: P) => void) =>
+    void part.then(run, () => say("This could not be loaded. Check the connection, and try again."));
   const latest = () => state.latest(drawing.wide);
-  const save = (text: string, type: string, suffix: string) =>
-    saveFile(new Blob([text], { type }), `${page.name}.${suffix}`);
 
   /** An action of the reader before the first numbers have arrived. */
   let deferred: (() => void) | undefined;
@@ -89,15 +88,15 @@ export function mount<S extends LabState, N>(
       state.reset(progress.step?.state);
       request();
     } else if (name === "share")
-      void import("./task-link.ts").then(({ shareTask }) => shareTask(root, state.address, copyLink, say));
+      withPart(import("./task-link.ts"), ({ shareTask }) => shareTask(root, state.address, copyLink, say));
     else if (view === undefined) {
       deferred = () => act(name, argument, value);
       if (requests.isIdle) request();
     } else if (name === "link") void copyLink(new URL(state.address || "#", location.href).href, say);
-    else if (name === "svg") save(svgFile(drawing.svg), "image/svg+xml", "svg");
+    else if (name === "svg") withPart(import("./save.ts"), ({ saveSvg }) => saveSvg(drawing.svg, page.name));
     else if (name === "csv") {
       const table = page.table({ ...view, state: state.computed!.state });
-      save(tableCsv(table), "text/csv;charset=utf-8", "csv");
+      withPart(import("./save.ts"), ({ saveCsv }) => saveCsv(table, page.name));
     } else if (name === "predict" || name === "forget") {
       progress.answer(at);
       const { predict, state: question } = page.steps[at];

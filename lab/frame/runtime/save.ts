@@ -1,4 +1,5 @@
-/** Exports: the picture as an SVG file with its colors, and the table as CSV. */
+/** Exports, loaded on use: the picture as an SVG file with its colors, and the table as CSV. */
+import { saveFile } from "../../../ui/save.ts";
 import type { LabTable } from "../page.ts";
 
 /** Properties of the style sheet that become attributes. */
@@ -17,8 +18,8 @@ const PAINTED = [
   "opacity",
 ];
 
-/** The picture as a file of its own: what the style sheet says is written into attributes. */
-export function svgFile(svg: SVGSVGElement): string {
+/** Saves the picture as a file of its own: what the style sheet says is written into attributes. */
+export function saveSvg(svg: SVGSVGElement, name: string): void {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const [from, to] = [svg, copy].map((one) => [one, ...one.querySelectorAll("*")]);
   for (const [i, element] of from.entries()) {
@@ -40,14 +41,16 @@ export function svgFile(svg: SVGSVGElement): string {
   paper.setAttribute("height", String(height));
   paper.setAttribute("fill", getComputedStyle(svg).getPropertyValue("--paper").trim() || "#fff");
   copy.prepend(paper);
-  return new XMLSerializer().serializeToString(copy);
+  const file = new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
+  saveFile(file, `${name}.svg`);
 }
 
-/** A table as CSV (RFC 4180). */
-export function tableCsv({ columns, rows }: LabTable): string {
+/** Saves a table as CSV (RFC 4180). */
+export function saveCsv({ columns, rows }: LabTable, name: string): void {
   const cell = (value: string | number) => {
     const text = String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return [columns, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+  const lines = [columns, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`);
+  saveFile(new Blob(lines, { type: "text/csv;charset=utf-8" }), `${name}.csv`);
 }
