@@ -69,12 +69,8 @@ export const LIMITS = {
 /** Bytes after gzip of a page of the Lab up to its first picture, which is in its markup. */
 const LAB_FIRST = 48_300;
 
-/**
- * Bytes after gzip of each page of the Lab with the worker that computes its first state, without slack. Two pages need more layers
- * for it: a recurrent encoder and decoder, and Performer.
- * @param {string} name
- */
-export const labLimit = (name) => ({ before: 134_000, variants: 133_000 })[name] ?? 130_000;
+/** Bytes after gzip of each page of the Lab with the worker that computes its first state, without slack. */
+export const LAB_WITH_WORKER = 130_000;
 
 /** Files of the element that a page loads: first with its worker, then up to the first picture; or as one file. */
 const ELEMENT = {
@@ -171,7 +167,7 @@ export async function sizes() {
       ...sums(first),
       limit: LAB_FIRST * SLACK,
     });
-    table.push({ name: `the Lab, ${name}: with its worker`, ...sums(all), limit: labLimit(name) });
+    table.push({ name: `the Lab, ${name}: with its worker`, ...sums(all), limit: LAB_WITH_WORKER });
   }
   return table;
 }

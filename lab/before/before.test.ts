@@ -5,7 +5,7 @@ import { textOf } from "../../ui/text-of.ts";
 import { pictureOf } from "../frame/render.ts";
 import { number as formatted, superscript } from "../frame/words.ts";
 import type { BeforeNumbers } from "./compute.ts";
-import { paceOperations } from "./lengths.ts";
+import { paceOperations } from "./letters.ts";
 import { page } from "./page.ts";
 import { reachOf } from "./reach.ts";
 

@@ -6,8 +6,7 @@ import { tensor } from "../../src/index.ts";
 import { RecurrentEncoderDecoder } from "../../src/nn/history/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
-import type { Pace } from "./lengths.ts";
-import { isWord, LETTERS, WORD } from "./letters.ts";
+import { isWord, LETTERS, type Pace, WORD } from "./letters.ts";
 import type { Reaches } from "./reach.ts";
 
 /** What a reader changes. */

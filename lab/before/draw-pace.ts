@@ -1,7 +1,7 @@
 /** Milliseconds of both layers against the number of words, both axes logarithmic. */
 import { dotMarks, lineMark, powerLabel, scaleOf, text } from "../../src/view/plot/index.ts";
 import { axisOf, line, named } from "../frame/marks.ts";
-import { PACE_WORDS, type Pace } from "./lengths.ts";
+import { PACE_WORDS, type Pace } from "./letters.ts";
 
 /** The plot; before the race it has axes only. */
 export function pacePlot({ recurrent, attention }: Pace, wide: boolean): string {

@@ -1,7 +1,7 @@
 /** The code beside the picture: softmax of the alignment's scores, or what a step back keeps of the gradient. */
 import type { LabView, Listings } from "../frame/page.ts";
 import type { Before, BeforeNumbers, Frame } from "./compute.ts";
-import { PACE_D, PACE_WORDS, paceOperations } from "./lengths.ts";
+import { PACE_D, PACE_WORDS, paceOperations } from "./letters.ts";
 
 export type PageView = LabView<Before, BeforeNumbers>;
 

@@ -2,7 +2,7 @@
 import { randn } from "../../src/index.ts";
 import { GRU } from "../../src/nn/history/index.ts";
 import { SelfAttention } from "../../src/nn/index.ts";
-import { PACE_D, PACE_WORDS, type Pace } from "./lengths.ts";
+import { PACE_D, PACE_WORDS, type Pace } from "./letters.ts";
 
 let last: { readonly race: number; readonly pace: Pace } | undefined;
 

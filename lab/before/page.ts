@@ -11,8 +11,7 @@ import { count, indexOfLargest, number, percent, superscript } from "../frame/wo
 import type { Before, BeforeNumbers } from "./compute.ts";
 import { pacePlot } from "./draw-pace.ts";
 import { reach, reachAt } from "./draw-reach.ts";
-import { LONGEST, PACE_WORDS, paceOperations } from "./lengths.ts";
-import { isWord, WORD } from "./letters.ts";
+import { isWord, LONGEST, PACE_WORDS, paceOperations, WORD } from "./letters.ts";
 import { code, frameOf, type PageView, WORDS } from "./listing.ts";
 
 const N = 6;
@@ -215,12 +214,12 @@ export const page = definePage<Before, BeforeNumbers>({
                 [
                   0,
                   25,
-                  "One in six would be looking everywhere. It cannot write the last letter that it read without looking there.",
+                  "One in six would be looking everywhere. Without looking there it cannot write the last letter read.",
                 ],
                 [
                   26,
                   Math.floor(100 * (frameOf(view).weights[0]?.[N - 1] ?? 0)) - 6,
-                  "More than that: any share on other letters mixes them into what it writes, and the loss counts that.",
+                  "More: a share on other letters mixes them into what it writes, and the loss counts that.",
                 ],
               ],
         show: { steps: STEPS, at: STEPS, row: 0 },
@@ -264,9 +263,9 @@ export const page = definePage<Before, BeforeNumbers>({
       about: ({ pace }) => pace > 0,
       text: ({
         numbers,
-      }) => html`<p>The recurrence was the slow part: word ${LONG} waits for the ${(LONGEST - 1).toLocaleString("en-US")} before it. In 2017 it was left out. Every word makes its own query from itself and its position, all rows can be computed at the same time, and what is left is attention: hence the title of that paper, “Attention Is All You Need”.</p>
-<p>Press <b>Race</b>: a recurrent network and an attention layer, untrained, read texts of ${PACE_WORDS[0]} to ${LONG} words. ${measured(numbers) && html`At ${LONG} words ${measured(numbers)}. `}There attention has ${number(OPERATIONS.attention / OPERATIONS.recurrent, 2)} times as many operations, because it compares all words with all. But they are a few large matrix products, where the recurrent network has ${LONG} small ones, each of which needs the result of the one before.</p>
-<p>This page computes on one thread, so nothing here runs in parallel. Many cores or a GPU can share a large product, and no two steps of the recurrent network. On very long texts the recurrent network has the advantage: its work grows with n, and that of attention with n².</p>`,
+      }) => html`<p>The recurrence was the slow part: word ${LONG} waits for the ${(LONGEST - 1).toLocaleString("en-US")} before it. In 2017 it was left out. Every word makes its own query from itself and its position, and all rows can be computed at the same time. What is left is attention: hence the title of that paper, “Attention Is All You Need”.</p>
+<p>Press <b>Race</b>: both, untrained, read texts of ${PACE_WORDS[0]} to ${LONG} words. ${measured(numbers) && html`At ${LONG} words ${measured(numbers)}. `}There attention has ${number(OPERATIONS.attention / OPERATIONS.recurrent, 2)} times as many operations, but in a few large products. The recurrent network has ${LONG} small ones, and each needs the result of the one before.</p>
+<p>Nothing here is parallel: this page computes on one thread. Many cores or a GPU can share a large product, and not a chain of small ones. But the work of attention grows with n², that of the recurrent network with n.</p>`,
     },
     {
       title: "How far back?",
@@ -305,13 +304,13 @@ export const page = definePage<Before, BeforeNumbers>({
       : view.numbers.pace !== undefined
         ? pacePlot(view.numbers.pace, view.wide)
         : alignment(view) +
-          (view.wide ? loss(view, [500, 800, 60, 220]) : loss(view, [306, 360, 142, 214])) +
+          (view.wide ? loss(view, [500, 800, 60, 220]) : loss(view, [302, 362, 142, 214])) +
           states(view),
   label: (view) =>
     view.numbers.reach !== undefined
       ? `The share of ${WORDS} words in the gradient of the last output; the first has ${tiny(view.numbers.reach.attention.middle[0])} through attention${view.state.reach === 2 ? ` and ${tiny(view.numbers.reach.recurrent.middle[0])} through the recurrent network` : ""}.`
       : view.numbers.pace !== undefined
-        ? "Milliseconds of a recurrent network and of attention, against the number of words."
+        ? "Milliseconds of a recurrent network and of attention for texts of four lengths."
         : `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
   caption: (view) => {
     const { reach } = view.numbers;
@@ -403,7 +402,7 @@ export const page = definePage<Before, BeforeNumbers>({
         state.at > 0,
     },
     {
-      text: "Give the trained network a word of at least three different letters, two of them the same and beside each other. Does it tell the two apart by their positions? Either answer is one.",
+      text: "Give the trained network a word of at least three different letters, two of them the same and beside each other. Does it tell the two apart? Either answer is one.",
       near: ({ numbers: { word, losses } }) =>
         losses.length < STEPS
           ? ""
@@ -430,7 +429,7 @@ export const page = definePage<Before, BeforeNumbers>({
     ],
   ],
   limits:
-    "Even here some seeds give a network that writes a letter while it looks beside it, because the state of a neighbor has read it, too: an alignment shows where a network looks, and not all that it uses.",
+    "Some seeds give a network that looks beside the letter that it writes, whose neighbor has read it, too: an alignment shows where a network looks, and not all that it uses.",
   trained: {
     text: "See attention of a model without recurrence, all rows at once",
     address: "tired-cat.html#v1/head?l=3&h=1",

@@ -8,11 +8,13 @@ import { COMPUTATIONS } from "../computations.ts";
 import { OPEN_TASKS } from "../open-tasks.ts";
 import { PAGES } from "../pages.ts";
 import { COURSE_STYLE, coursePage } from "./documents/course.ts";
+import { MAP_STYLE, mapOf } from "./documents/map.ts";
 import { NOTES_STYLE, notesOf } from "./documents/notes.ts";
 import type { LabState } from "./fields.ts";
 import { type Change, changeOf, type LabView, type NamedPage } from "./page.ts";
+import { pictureOf } from "./render.ts";
 import { style } from "./style.ts";
-import { renderStage, renderText, type Surroundings } from "./text.ts";
+import { renderStage, renderText, type Surroundings, withoutActions } from "./text.ts";
 
 /** Where the explorer is, seen from a page of the Lab. */
 export interface SiteOptions {
@@ -26,7 +28,11 @@ export interface SiteOptions {
 async function renderPage(
   page: NamedPage,
   surroundings: Surroundings,
-): Promise<{ readonly content: TemplateResult; readonly answers: readonly LabView[] }> {
+): Promise<{
+  readonly content: TemplateResult;
+  readonly answers: readonly LabView[];
+  readonly first: string;
+}> {
   const { compute } = await COMPUTATIONS[page.name]();
   const view = async (change: Change<LabState>, before = page.initial): Promise<LabView> => {
     const state = page.check({ ...before, ...changeOf(change, before) } as LabState);
@@ -42,15 +48,12 @@ async function renderPage(
   return {
     content: html`<div class="columns">${renderText(page, views, staticViews, surroundings)}${renderStage(page, views[0])}</div>`,
     answers: staticViews,
+    first: withoutActions(pictureOf(page, { ...views[0], wide: false })),
   };
 }
 
 /** Every page, in the order of reading. */
 export const loadPages = (): Promise<NamedPage[]> => Promise.all(PAGES.map((entry) => entry.load()));
-
-/** The page that leads to all others. */
-export const mapPage = (pages: readonly NamedPage[], { explorer, docs }: SiteOptions): string =>
-  documentOf("The Lab", "Learn attention by doing", textOf(renderMap(pages, explorer, docs)));
 
 /** Every file of the Lab by its name, scripts left out. */
 export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<string, string>> {
@@ -71,19 +74,25 @@ export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<s
     documentOf(
       "You come from a course · The Lab",
       "A course’s formulas, code and claims, each beside heed’s line and a page of the Lab",
-      `<link rel="stylesheet" href="course.css"><header class="top"><a class="home" href="../index.html">The Lab</a></header><main class="map">${course}</main>`,
+      `<link rel="stylesheet" href="../map.css"><link rel="stylesheet" href="course.css"><header class="top"><a class="home" href="../index.html">The Lab</a></header><main class="map">${course}</main>`,
       "../",
     ),
   );
-  files.set("index.html", mapPage(pages, { explorer, docs }));
+  files.set("map.css", MAP_STYLE);
+  const pictures = new Map<string, string>();
   files.set("notes/notes.css", NOTES_STYLE);
   for (const [at, page] of pages.entries()) {
     const [before, next] = [pages[at - 1], pages[at + 1]];
     const open = OPEN_TASKS[page.name];
-    const { content: columns, answers } = await renderPage(page, {
+    const {
+      content: columns,
+      answers,
+      first,
+    } = await renderPage(page, {
       ...{ next, explorer, open },
       notes: `notes/${page.name}.html`,
     });
+    pictures.set(page.name, first);
     const needs = page.needs.map((name) => pages.find((one) => one.name === name)!.title);
     const notes = notesOf(page, answers, needs, open);
     files.set(
@@ -102,20 +111,16 @@ ${next ? html`<a href="${next.name}.html" rel="next">${next.title} ›</a>` : no
 ${page.sentence ? html`<form><label for="sentence">Your sentence</label><input id="sentence" type="text" maxlength="120" autocomplete="off" spellcheck="false"></form>` : nothing}</header><main class="lab" data-page=${page.name}>${columns}</main>`;
     files.set(`${page.name}.html`, documentOf(`${page.title} · The Lab`, page.point, textOf(content)));
   }
+  const map = textOf(mapOf(pages, pictures, explorer, docs));
+  files.set(
+    "index.html",
+    documentOf(
+      "The Lab",
+      "Learn attention by doing",
+      `<link rel="stylesheet" href="map.css"><header class="top"><a class="home" href="index.html">The Lab</a></header><main class="map">${map}</main>`,
+    ),
+  );
   return files;
-}
-
-function renderMap(pages: readonly NamedPage[], explorer: string, docs?: string): TemplateResult {
-  const titleOf = (name: string) => pages.find((page) => page.name === name)!.title;
-  return html`<header class="top"><a class="home" href="index.html">The Lab</a></header><main class="map"><h1>The Lab</h1>
-<p class="lead">Attention, by doing. Every number on these pages is computed by heed while you watch: change something, and see what it does.</p>
-<p class="small"><a href="course/index.html">You come from a course?</a> <a href="${explorer}index.html">The explorer</a> shows all heads of a real model on the same sentence.${docs === undefined ? nothing : html` <a href=${docs}>The documentation</a> has the same as chapters.`}</p>
-<ol>${pages.map(
-    ({ name, title, point, minutes, needs }) =>
-      html`<li data-page=${name}><div><h2><a href="${name}.html">${title}</a></h2><p>${point}</p>
-${needs.length > 0 ? html`<p class="needs">After ${needs.map(titleOf).join(", ")}.</p>` : nothing}</div>
-<p class="meta">${minutes} minutes<br><span data-done></span></p></li>`,
-  )}</ol></main>`;
 }
 
 const DISK_NOTE = `<p class="disk-note">This page was opened from the disk, where browsers do not run its code: it can be read, and nothing on it can be changed. To try things, run <code>npx heed lab</code>, or put the folder on any web server.</p>`;

@@ -137,13 +137,13 @@ thead th{color:var(--second);border-block-end:1px solid var(--line)}
 .next{border-block-start:1px solid var(--line);padding-block-start:14px;margin-block-start:24px}
 .next span{display:block;font-size:15px;line-height:23px;color:var(--second)}
 svg{font-size:13px}svg text{font-family:var(--sans);fill:var(--ink)}
-svg .s10{font-size:10px}svg .s11{font-size:11px}svg .s12{font-size:12px}svg .s15{font-size:15px}svg .s18{font-size:18px}svg .s22{font-size:22px}svg .s28{font-size:28px}svg .s36{font-size:36px}svg .s40{font-size:40px}
+svg .s10{font-size:10px}svg .s11{font-size:11px}svg .s12{font-size:12px}svg .s15{font-size:15px}svg .s18{font-size:18px}svg .s22{font-size:22px}svg .s28{font-size:28px}
 svg text.serif{font-family:var(--serif)}svg text.mono{font-family:var(--mono)}svg .bold{font-weight:600}
 svg text.second{fill:var(--second)}svg text.third{fill:var(--third)}
 svg .mid{text-anchor:middle}svg .end{text-anchor:end}
-svg text.tq{fill:var(--query)}svg text.tk{fill:var(--key)}svg text.tv{fill:var(--value)}svg text.tw{fill:var(--weight)}svg text.tb{fill:var(--badge)}svg text.tp{fill:var(--paper)}
+svg text.tq{fill:var(--query)}svg text.tk{fill:var(--key)}svg text.tv{fill:var(--value)}svg text.tw{fill:var(--weight)}svg text.tb{fill:var(--badge)}
 svg .fq{fill:var(--query)}svg .fk{fill:var(--key)}svg .fv{fill:var(--value)}svg .fw{fill:var(--weight)}svg .fb{fill:var(--badge)}
-.runs path{fill:none;stroke:var(--own)}svg .fline{fill:var(--line)}svg .fpaper{fill:var(--paper)}svg .fraised{fill:var(--raised)}svg .fhover{fill:var(--hover)}svg .fthird{fill:var(--third)}svg .none.none{fill:none}
+.runs path{fill:none;stroke:var(--own)}svg .fpaper{fill:var(--paper)}svg .fhover{fill:var(--hover)}svg .fthird{fill:var(--third)}svg .none.none{fill:none}
 svg .soft{fill-opacity:.32}
 svg line,svg path{fill:none}
 svg path.area{stroke:none}
@@ -168,14 +168,6 @@ svg .grip{stroke:transparent}
 .pointing svg [data-name].lit{opacity:1}
 ${scale}
 @media (prefers-reduced-motion:no-preference){.pointing svg [data-name]{transition:opacity .12s}}
-.map{max-inline-size:860px;margin:0 auto;padding:32px 20px 96px;font:16px/26px var(--serif)}
-.map .lead{font-size:19px;line-height:30px;color:var(--second);margin-block-end:32px;max-inline-size:640px}
-.map ol{list-style:none;margin:0;padding:0;counter-reset:page}
-.map li{display:grid;grid-template-columns:40px 1fr auto;gap:0 16px;padding:16px 0;border-block-start:1px solid var(--line);counter-increment:page}
-.map li::before{content:counter(page);font:600 20px/28px var(--serif);color:var(--third)}
-.map h2{margin:0}.map h2 a{text-decoration:none}.map h2 a:hover{text-decoration:underline}
-.map .meta{font:13px/28px var(--sans);color:var(--second);text-align:end}
-.map .needs{font:13px/20px var(--sans);color:var(--second)}
 ${root === ":root" ? "@media" : "@container"} (max-width:899px){
 .columns{display:flex;flex-direction:column;align-items:stretch;padding:0}
 .stage{order:-1;background:var(--paper);padding:0;z-index:2;border-block-end:1px solid var(--line);overflow:visible;max-block-size:none}
@@ -198,7 +190,7 @@ h1{font-size:28px;line-height:34px}
 .text section{margin-block-end:48px}
 .step{min-block-size:40vh}
 }
-@media (max-width:899px){.top{padding:4px 16px;column-gap:14px}.top a[rel]{max-inline-size:27vw;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.top form{flex-basis:100%;margin:0 0 4px}.map{padding-inline:16px}.map li{grid-template-columns:28px 1fr}.map .meta{grid-column:2;text-align:start}}
+@media (max-width:899px){.top{padding:4px 16px;column-gap:14px}.top a[rel]{max-inline-size:27vw;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.top form{flex-basis:100%;margin:0 0 4px}}
 @media (scripting:none){${STILL.map(([selector, rules]) => `${selector}{${rules}}`).join("")}}
 ${STILL.map(([selector, rules]) => `${selector.replaceAll(/(^|,)/g, "$1:root.disk ")}{${rules}}`).join("")}:root.disk .disk-note{display:block}
 @media print{${root}{color-scheme:light;background:#fff}.stage,.top,.predict .row,.predict .said,.text button,.tools,.hint,.languages>label{display:none}.still{display:block;break-inside:avoid}.still svg{inline-size:12cm;block-size:auto}.columns{display:block}.text{padding:0;font-size:11pt;line-height:1.45}.step{min-block-size:0;break-inside:avoid}.text section{margin-block-end:18pt}.languages .py{display:block!important}pre,.scroll{overflow:visible;white-space:pre-wrap;max-block-size:none}details::details-content{content-visibility:visible;block-size:auto}}

@@ -65,7 +65,7 @@ export interface Surroundings {
 }
 
 /** A picture for pages without scripts: without what only a script uses, such as marks that can be pressed or reached by keys. */
-const withoutActions = (picture: string): string =>
+export const withoutActions = (picture: string): string =>
   picture
     .replaceAll(/<rect [^>]*class="hit"\/>/g, "")
     .replaceAll(/<(?!svg)[^>]+>/g, (tag) =>

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { gzipSync } from "node:zlib";
 import { expect } from "@playwright/test";
-import { labLimit } from "../../tools/size.mjs";
+import { LAB_WITH_WORKER } from "../../tools/size.mjs";
 import { isItsTurn } from "../support/cases/count.ts";
 import { must, names, pages, quiet, row, test } from "./visit.mjs";
 
@@ -15,7 +15,7 @@ import { must, names, pages, quiet, row, test } from "./visit.mjs";
 const PREFIX = "/some/prefix";
 
 for (const [number, name] of names.entries())
-  test(`${name}: at most ${labLimit(name) / 1000} kB after gzip until it is drawn; the same without isolation and without WebAssembly`, async ({
+  test(`${name}: at most ${LAB_WITH_WORKER / 1000} kB after gzip until it is drawn; the same without isolation and without WebAssembly`, async ({
     browser,
     visit,
   }) => {
@@ -48,7 +48,7 @@ for (const [number, name] of names.entries())
       const bytes = files.map((path) => gzipSync(pages.get(path)?.body ?? "", { level: 9 }).length);
       const sum = bytes.reduce((a, b) => a + b, 0);
       process.stdout.write(`  ${name}: ${(sum / 1000).toFixed(1)} kB\n`);
-      expect(sum, files.join(" ")).toBeLessThanOrEqual(labLimit(name));
+      expect(sum, files.join(" ")).toBeLessThanOrEqual(LAB_WITH_WORKER);
       const caption = await page.locator(".stage figcaption").textContent();
       // One of them for each page, the other one in the next turn.
       for (const wasm of [true, false].filter((_, n) => isItsTurn(number + n, 2)))

@@ -1,16 +1,16 @@
 /**
  * What the Lab's bundles have in place of modules of heed: a pool of one thread, which does the same tasks in the same order and memory
- * as the engine's, and no checks of options.
+ * as the engine's, and stand-ins for what no page uses.
  */
 import { expect, it } from "vitest";
-import * as knownNames from "../../src/core/known-names.ts";
-import * as options from "../../src/core/option-names.ts";
+import { isObject } from "../../src/core/known-names.ts";
+import type * as options from "../../src/core/option-names.ts";
 import type { EngineMemory } from "../../src/wasm/engine/memory.ts";
 import * as engine from "../../src/wasm/engine/worker-pool.ts";
 import { oneThread } from "../../tools/build/element.mjs";
-import { typedOptions } from "../../tools/build/lab.mjs";
+import { withoutUnused } from "../../tools/build/lab.mjs";
 import * as lab from "../../tools/build/one-thread.mjs";
-import * as typed from "../../tools/build/typed-options.mjs";
+import * as unused from "../../tools/build/unused.mjs";
 
 /** A memory that writes down what is allocated and freed. */
 function memoryOf(log: unknown[]): EngineMemory {
@@ -73,16 +73,33 @@ it("the module exports what the engine imports, and replaces it wherever it is i
   expect(oneThread.resolveId("../engine/engine.ts")).toBeUndefined();
 });
 
-it("the module without checks exports what both modules of checks export, and accepts everything", () => {
-  expect(Object.keys(typed).toSorted()).toEqual(
-    [...Object.keys(knownNames), ...Object.keys(options)].toSorted(),
+it("what stands in for unused modules exports their names, accepts every option, and throws for the rest", async () => {
+  const paths = [
+    "core/option-names",
+    "core/known-names",
+    "core/format",
+    "wasm/kernels/attention/dropout",
+    "masks/expression/foreign",
+    "nn/history/luong",
+  ];
+  const modules = await Promise.all(
+    paths.map((path) => import(new URL(`../../src/${path}.ts`, import.meta.url).href)),
   );
-  for (const name of ["option-names", "known-names"])
-    expect(typedOptions.resolveId(`../core/${name}.ts`)).toMatch(/typed-options\.mjs$/);
-  expect(typedOptions.resolveId("../core/errors.ts")).toBeUndefined();
+  const names = modules.flatMap((module) => Object.keys(module));
+  const { UNUSED, ...exported } = unused;
+  expect(Object.keys(exported).toSorted()).toEqual(names.toSorted());
+  for (const path of paths)
+    expect(withoutUnused.resolveId(`./${path.split("/").at(-1)}.ts`, `/heed/src/${path}.ts`)).toMatch(
+      /unused\.mjs$/,
+    );
+  for (const other of ["./errors.ts", "../nn/ops/dropout.ts"])
+    expect(withoutUnused.resolveId(other, "/heed/src/core/tensor.ts")).toBeUndefined();
+  const kinds = unused.KINDS as typeof options.KINDS;
   for (const value of [{}, [], 1, null]) {
-    expect(typed.isObject(value)).toBe(knownNames.isObject(value));
-    expect(typed.checkKind("f", "x", "a text", value)).toBe(value);
-    expect((typed.KINDS as typeof options.KINDS)["a text"](value)).toBe(true);
+    expect(unused.isObject(value)).toBe(isObject(value));
+    expect(unused.checkKind("f", "x", "a text", value)).toBe(value);
+    expect(kinds["a text"](value)).toBe(true);
   }
+  for (const part of [unused.tensorText, unused.beginDropout, unused.LuongAttention])
+    expect(part).toThrow("leaves this part of heed out");
 });

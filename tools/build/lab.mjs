@@ -12,6 +12,7 @@ import { rolldown } from "rolldown";
 import { at } from "../setup.mjs";
 import { oneThread, substitutesOf } from "./element.mjs";
 import { translateImports, translation } from "./lab-strings.mjs";
+import { UNUSED } from "./unused.mjs";
 
 /** A package in two of the bundles, in the parts that they load together; its license is in THIRD-PARTY.md. */
 const NOTICE = "/*! heed, the Lab. Contains lit (BSD-3-Clause, © Google LLC): text in THIRD-PARTY.md */\n";
@@ -23,12 +24,12 @@ const NOTICE = "/*! heed, the Lab. Contains lit (BSD-3-Clause, © Google LLC): t
 export const GROUPS = [
   {
     name: "page",
-    test: /[\\/](?:node_modules[\\/]lit|ui[\\/](?:address|controls|css|markup|svg-text)|src[\\/]view[\\/](?:level|plot)|lab[\\/]frame[\\/](?:fields|page|render|marks|fit|runtime[\\/](?:draw|input|mount|progress|request|sentence|state)))/,
+    test: /[\\/](?:node_modules[\\/]lit|ui[\\/](?:address|controls|css|markup|svg-text)|src[\\/]view[\\/](?:level|plot)|lab[\\/]pages\.|lab[\\/]frame[\\/](?:fields|page|render|marks|fit|throw|runtime[\\/](?:draw|input|mount|progress|request|sentence|state)))/,
     includeDependenciesRecursively: false,
   },
   {
     name: "attention",
-    test: /[\\/](?:build[\\/](?:one-thread|typed-options)\.mjs|src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|create[\\/](?:nested|construct)|known-names|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index|map\.|register\.)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js))$/,
+    test: /[\\/](?:build[\\/](?:one-thread|unused)\.mjs|frame[\\/]softmax\.ts|src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|create[\\/](?:nested|construct)|known-names|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index|map\.|register\.)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js))$/,
     includeDependenciesRecursively: false,
   },
   {
@@ -48,17 +49,17 @@ export const GROUPS = [
   },
   {
     name: "layers",
-    test: /[\\/]src[\\/]nn[\\/](?:history[\\/](?:scored|additive|additive-scores)|key-mask|module|initialize|ops[\\/]attend)\.ts$/,
+    test: /[\\/]src[\\/]nn[\\/](?:history[\\/](?:scored|additive|additive-scores)|key-mask|linear|module|initialize|ops[\\/](?:attend|activations))\.ts$/,
     includeDependenciesRecursively: false,
   },
 ];
 
-/** The Lab's bundles have no checks of options: see typed-options.mjs. */
-export const typedOptions = {
-  name: "heed-typed-options",
-  /** @param {string} id */
-  resolveId: (id) =>
-    /[\\/](?:option|known)-names\.ts$/.test(id) ? at("tools/build/typed-options.mjs") : undefined,
+/** The Lab's bundles have unused.mjs in place of some modules. */
+export const withoutUnused = {
+  name: "heed-unused",
+  /** @param {string} id @param {string} [importer] */
+  resolveId: (id, importer = "") =>
+    UNUSED.test(join(dirname(importer), id)) ? at("tools/build/unused.mjs") : undefined,
 };
 
 /** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and chunks for each page. @param {Readonly<Record<string, string>>} catalog */
@@ -70,7 +71,7 @@ async function scripts(catalog) {
       "lab-worker": at("lab/frame/runtime/worker.ts"),
       "own-view": at("lab/frame/runtime/own-view.ts"),
     },
-    plugins: [oneThread, typedOptions, ...(Object.keys(catalog).length > 0 ? [translation(catalog)] : [])],
+    plugins: [oneThread, withoutUnused, ...(Object.keys(catalog).length > 0 ? [translation(catalog)] : [])],
     platform: "browser",
     logLevel: "warn",
     // A chunk of a group exports what other chunks import from it.

@@ -69,7 +69,7 @@ export function mount<S extends LabState, N>(
   const say = (message: string) => progress.announce(message);
   /** Runs what is loaded on use. */
   const withPart = <P>(part: Promise<P>, run: (part: P) => void) =>
-    void part.then(run, () => say("This could not be loaded. Check the connection, and try again."));
+    void part.then(run, () => say("This could not be loaded. Try again."));
   const latest = () => state.latest(drawing.wide);
 
   /** An action of the reader before the first numbers have arrived. */
