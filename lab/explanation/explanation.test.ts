@@ -91,3 +91,14 @@ test("the first text says how far each other link of the head turns the word at 
   const [, bound] = /each turns it by at most ([\d.]+)°/.exec(textOf(page.steps[0].text(view as never)))!;
   expect(Number(bound)).toBeCloseTo(second, 1);
 });
+
+test("no weight or effect is called 0 or all: what is stored is rounded", async () => {
+  const view = await viewOf(
+    "explanation",
+    page.steps[1].state as never,
+    page.steps[1].predict!.show as never,
+  );
+  const picture = page.picture(view as never);
+  expect(picture).not.toMatch(/mono">(?:0|100)\s%<|mono">0°</u);
+  expect(textOf(page.steps[1].text(view as never))).toContain("&gt;99.9");
+});

@@ -20,7 +20,10 @@ const [TELLING, PREVIOUS] = [4, 2];
 /** A word as it is named in sentences. */
 const nameOf = ({ words }: ExplanationNumbers, j: number) =>
   j === 0 || j === words.length - 1 ? `the ${words[j]} mark` : `“${words[j]}”`;
-const degrees = (angle: number) => `${number(angle, angle < 10 ? 2 : 3)}°`;
+/** An effect: what is stored as 0 is smaller than what is stored. */
+const degrees = (angle: number) => (angle === 0 ? "<0.1°" : `${number(angle, angle < 10 ? 2 : 3)}°`);
+/** A weight: no link has exactly none of a word's attention, or all of it. */
+const weightText = (weight: number) => (weight === 0 ? percent(1e-4) : percent(Math.min(weight, 1 - 1e-4)));
 /** The links of the head that is shown, and of the word whose links they are. */
 const rowOf = (n: ExplanationNumbers) => {
   const at = (n.layer * n.heads + n.head) * n.words.length;
@@ -128,7 +131,7 @@ function words({ numbers: n }: PageView): string {
         1,
         -0.18,
         "fw",
-        (i) => percent(row[i].weight),
+        (i) => weightText(row[i].weight),
       ),
     ),
     named(
@@ -173,11 +176,11 @@ export const page = definePage<Explanation, ExplanationNumbers>({
       text: ({ numbers: n, state }) => {
         const link = largestOf(n, TELLING);
         return isCommon(state)
-          ? html`<p>In layer 0, head 4 of MiniLM, “flies” gives ${nameOf(n, link.j)} <b>${percent(link.weight)}</b> of its attention. You have seen this link on the first page. Does the model need it?</p>
+          ? html`<p>In layer 0, head 4 of MiniLM, “flies” gives ${nameOf(n, link.j)} <b>${weightText(link.weight)}</b> of its attention. You have seen this link on the first page. Does the model need it?</p>
 <p>There is one way to find out: take it away. Set this one weight to 0, leave everything else as it is, and let all later layers run. Then compare what “flies” has become in the end, its 384 numbers after the last layer, with what it was: the vector has turned by <b>${degrees(link.angle)}</b>.</p>
 <p>The same for the other links of this head: each turns it by at most ${degrees(link.rest)}. Right is more weight, up is more effect.</p>`
           : html`<p>This is ${state.ownText === "" ? `“${TEXTS[state.data as keyof typeof TEXTS]}”` : html`your sentence, at most its first ${PIECES} pieces, read by ${OWN_MODEL}`}, and the links of “${n.words[n.query]}”. Each weight was set to 0 once, with everything else left as it is, and all later layers ran again. The picture says how far the last vector of “${n.words[n.query]}” turned.</p>
-<p>In layer ${n.layer}, head ${n.head} the largest weight is ${percent(Math.max(...n.row.weights))} and the largest effect ${degrees(Math.max(...n.row.angles))}.</p>`;
+<p>In layer ${n.layer}, head ${n.head} the largest weight is ${weightText(Math.max(...n.row.weights))} and the largest effect ${degrees(Math.max(...n.row.angles))}.</p>`;
       },
     },
     {
@@ -185,7 +188,7 @@ export const page = definePage<Explanation, ExplanationNumbers>({
       state: {},
       about: isCommon,
       text: ({ numbers: n }) =>
-        html`<p>Head 2 of the same layer looks one word back, whatever is there. So it gives ${nameOf(n, largestOf(n, PREVIOUS).j)} even more: <b>${percent(largestOf(n, PREVIOUS).weight)}</b>. The same word looks at the same word, in the same layer, with more weight.</p>`,
+        html`<p>Head 2 of the same layer looks one word back, whatever is there. So it gives ${nameOf(n, largestOf(n, PREVIOUS).j)} even more: <b>${weightText(largestOf(n, PREVIOUS).weight)}</b>. The same word looks at the same word, in the same layer, with more weight.</p>`,
       predict: {
         question: "Take that link away instead. By how many degrees does “flies” turn?",
         min: 0,
@@ -241,7 +244,7 @@ export const page = definePage<Explanation, ExplanationNumbers>({
       about: ({ shown, how }) => shown === "all" && how === "hidden",
       text: ({ numbers: n }) => {
         const [start] = rowOf(n);
-        return html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again. In layer ${n.layer}, head ${n.head}, “${n.words[n.query]}” gives the start mark ${percent(start.weight)}. Hidden, it turns the word by <b>${degrees(start.angle)}</b>: what it took kept the others small.</p>
+        return html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again. In layer ${n.layer}, head ${n.head}, “${n.words[n.query]}” gives the start mark ${weightText(start.weight)}. Hidden, it turns the word by <b>${degrees(start.angle)}</b>: what it took kept the others small.</p>
 <p>Now the links to marks have effects of up to ${degrees(n.strong.largestOfMarks)}, and the weight agrees with the effect: ${number(n.correlation)}. Both answers are right, but to different questions. What does this word add? What does its presence change? Before you ask whether attention is an explanation, say of what.</p>`;
       },
     },
@@ -250,7 +253,7 @@ export const page = definePage<Explanation, ExplanationNumbers>({
       state: { shown: "all" },
       text: ({ numbers: n }) => {
         const link = indexOfLargest(n.row.weights);
-        return html`<p><i>This head gives ${percent(n.row.weights[link])} of its attention to ${nameOf(n, link)}:</i> true, exactly. <i>The model understood the word because of it:</i> not shown by any weight. <i>Without it, what the model makes of the word turns by ${degrees(n.row.angles[link])}:</i> shown, in this sentence, by an experiment.</p>
+        return html`<p><i>This head gives ${weightText(n.row.weights[link])} of its attention to ${nameOf(n, link)}:</i> true, exactly. <i>The model understood the word because of it:</i> not shown by any weight. <i>Without it, what the model makes of the word turns by ${degrees(n.row.angles[link])}:</i> shown, in this sentence, by an experiment.</p>
 <p>Between a head’s output and the end are other heads, residual connections and the layers above. Two links that do the same can each look useless, because the other one is still there.</p>`;
       },
     },
@@ -258,12 +261,12 @@ export const page = definePage<Explanation, ExplanationNumbers>({
   picture,
   label: ({ numbers: n }) =>
     `Links of “${n.words[n.query]}” in layer ${n.layer}, head ${n.head}: ${rowOf(n)
-      .map(({ j, weight, angle }) => `${n.words[j]} weight ${percent(weight)}, effect ${degrees(angle)}`)
+      .map(({ j, weight, angle }) => `${n.words[j]} weight ${weightText(weight)}, effect ${degrees(angle)}`)
       .join("; ")}.`,
   caption: ({ numbers: n, state }) => {
     const row = rowOf(n);
     const [heaviest, best] = [indexOfLargest(n.row.weights), indexOfLargest(n.row.angles)];
-    return html`${state.ownText === "" ? "MiniLM" : OWN_MODEL}, layer ${n.layer}, head ${n.head}: most weight, ${percent(row[heaviest].weight)}, on ${nameOf(n, heaviest)}; ${state.how === "silent" ? "without" : "hidden"}, “${n.words[n.query]}” turns by <b>${degrees(row[heaviest].angle)}</b>.${best !== heaviest ? html` The largest effect of this head is that of ${nameOf(n, best)}: ${degrees(row[best].angle)}.` : ""}${state.ownText === "" ? "" : html` ${ownExplorer(state.ownText, n, n.query, heaviest, PIECES)}.${cutNote(n.cut, PIECES)}`}`;
+    return html`${state.ownText === "" ? "MiniLM" : OWN_MODEL}, layer ${n.layer}, head ${n.head}: most weight, ${weightText(row[heaviest].weight)}, on ${nameOf(n, heaviest)}; ${state.how === "silent" ? "without" : "hidden"}, “${n.words[n.query]}” turns by <b>${degrees(row[heaviest].angle)}</b>.${best !== heaviest ? html` The largest effect of this head is that of ${nameOf(n, best)}: ${degrees(row[best].angle)}.` : ""}${state.ownText === "" ? "" : html` ${ownExplorer(state.ownText, n, n.query, heaviest, PIECES)}.${cutNote(n.cut, PIECES)}`}`;
   },
   control: ({ numbers: n }) =>
     html`<label>layer ${menu(

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/formats/open.ts";
+import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
 import { compute } from "./compute.ts";
 import { page } from "./page.ts";
@@ -106,4 +107,10 @@ test("what each head adds through W^O is what PyTorch computes in float64, and a
   expect([...new Set(places)]).toEqual([4]);
   const none = (await compute({ ...page.initial, on: only() })).mix;
   expect(none.path.flat().every((x) => x === 0)).toBe(true);
+});
+
+test("a phone shows the percentages of the heads", async () => {
+  const narrow = page.picture({ ...(await viewOf("heads")), wide: false } as never);
+  expect(narrow).toContain(">80</text>");
+  expect(narrow).toContain(">67</text>");
 });

@@ -69,7 +69,7 @@ function words({ numbers: n, wide }: PageView): string {
   });
   const title = wide
     ? `“${n.words[n.query]}” looks, in percent: each row is a head, press it to mute it`
-    : `“${n.words[n.query]}” looks; each row is a head`;
+    : `“${n.words[n.query]}” looks, in %; each row is a head`;
   return (
     labels.join("") +
     text(wide ? g.x - 8 : 8, wide ? g.y - 34 : 10, title, { class: "second s12" }) +
@@ -80,7 +80,7 @@ function words({ numbers: n, wide }: PageView): string {
 /** A row for each head: its weights, and in a wide picture the length of its output. */
 function rows({ numbers: n, wide }: PageView): string {
   const g = layout(wide, n);
-  const grid = { x: g.x, width: g.w, height: g.h, labelFrom: wide ? 0.1 : 2 };
+  const grid = { x: g.x, width: g.w, height: g.h, labelFrom: 0.1 };
   const cells = n.weights.map((row, h) => {
     const [y, on] = [g.y + h * g.h, n.on[h] === 1];
     const [best, width] = [indexOfLargest(row), row.length * g.w];
@@ -117,7 +117,7 @@ function average({ numbers: n, wide }: PageView): string {
   const g = layout(wide, n);
   const y = g.y + n.weights.length * g.h + (wide ? 12 : 6);
   const row = weightCells([n.average], { x: g.x, y, width: g.w, height: g.h, labelFrom: 0 });
-  const name = text(g.x - 6, y + g.h / 2 + 4, wide ? "average" : "ave", {
+  const name = text(g.x - 6, y + g.h / 2 + 4, wide ? "average" : "avg", {
     class: `end bold ${wide ? "s12" : "s11"}`,
   });
   if (!wide) return name + named("average", row);

@@ -24,6 +24,8 @@ export type Masks = {
   readonly inverted: boolean;
   /** Whether the row's shares are hidden until a prediction was made. */
   readonly hide: boolean;
+  /** Whether the picture has the sum of the row where words are hidden after softmax. */
+  readonly late: boolean;
   /** What is below or, in a narrow picture, shown at all: "row", "grid" or "polarity". */
   readonly show: string;
   /** The mask as a recipe: two by name, joined by "and" or "or". */

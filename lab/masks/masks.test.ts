@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import * as masks from "../../src/masks/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
+import { textOf } from "../../ui/text-of.ts";
 import { compute, type MasksNumbers } from "./compute.ts";
 import { page } from "./page.ts";
 import { callOf, JOINS, joined, RECIPES, SIZE } from "./recipes.ts";
@@ -36,8 +37,29 @@ test("scores of −10³⁰ lose to −1e9, and do not to −∞", async () => {
   expect(sum(heed.slice(0, 5))).toBeCloseTo(1, 6);
 });
 
-test("−1e9 is −∞ in float16", async () => {
+test("−1e9 is −∞ in float16 where it is rounded, as NumPy does; the text says that PyTorch refuses it", async () => {
   expect((await compute(page.initial)).half).toBe(Number.NEGATIVE_INFINITY);
+  const explained = textOf(page.steps[2].text((await viewOf("masks")) as never));
+  expect(explained).toContain("NumPy makes −∞ of it");
+  expect(explained).toContain("refuses it with an error");
+});
+
+test("hidden after softmax: the picture adds up the shares that are left, to the number of the text", async () => {
+  const view = await viewOf("masks", page.steps[5].state as never);
+  for (const wide of [true, false]) {
+    const [, terms, total] = /0 after softmax: ([0-9. +]+) = (\d+)/.exec(
+      page.picture({ ...view, wide } as never),
+    )!;
+    expect(Math.round(sum(terms.split(" + ").map(Number)))).toBe(Number(total));
+    expect(textOf(page.steps[5].text(view as never))).toMatch(new RegExp(`adds up to ${total}\\s%`));
+  }
+  expect(page.picture((await viewOf("masks")) as never)).not.toContain("after softmax");
+});
+
+test("a phone shows the percentages of the cells and the whole names of short words", async () => {
+  const narrow = page.picture({ ...(await viewOf("masks")), wide: false } as never);
+  expect(narrow).toContain(">49</text>");
+  expect(narrow).not.toContain("…");
 });
 
 test("the same bits read the other way hide what was visible", async () => {

@@ -58,6 +58,7 @@ const fields: StateFields<Masks> = {
   low: toggle(),
   inverted: toggle(),
   hide: toggle(),
+  late: toggle(),
   show: oneOf(["grid", "row", "polarity"]),
   first: oneOf(Object.keys(RECIPES), "causal"),
   join: oneOf(JOINS),
@@ -153,7 +154,7 @@ ${
     ? html`<p>All visible scores are still finite, and equal. But −1e9 is now the <em>largest</em> number in the row: the hidden words get everything.</p>`
     : html`<p class="still">Visible scores of −1e30 are still finite, and equal. But then −1e9 is the <em>largest</em> number in the row: the hidden words get everything.</p>`
 }
-<p>In float16 there is no −1e9 at all. The lowest number is −65,504, and −1e9 becomes ${view.numbers.half === Number.NEGATIVE_INFINITY ? "−∞" : number(view.numbers.half)} by itself.</p>`,
+<p>In float16 there is no −1e9 at all. The lowest number is −65,504, so NumPy makes ${view.numbers.half === Number.NEGATIVE_INFINITY ? "−∞" : number(view.numbers.half)} of it, and PyTorch’s <code>masked_fill</code> refuses it with an error.</p>`,
     },
     {
       title: "A row that may look at nothing",
@@ -210,7 +211,7 @@ ${state.inverted ? html`<p>“${n.tokens[state.row]}” now sees ${list(n.tokens
     },
     {
       title: "After softmax is too late",
-      state: ({ ownText }) => ({ row: onOf(ownText), show: "row" }),
+      state: ({ ownText }) => ({ row: onOf(ownText), show: "row", late: true }),
       text: ({ numbers: n, state }) => {
         const on = onOf(state.ownText);
         const rest = n.plain[on].slice(0, on + 1).reduce((a, b) => a + b, 0);

@@ -54,10 +54,10 @@ function grid(view: MasksView): string {
       );
       if (!sees(view, i, j))
         cells.push(element("path", { d: hatch(cx + 1, cy + 1, cell - 2), class: "hatched" }));
-      else if (wide && weight >= 0.095 && !(state.hide && i === state.row))
+      else if (weight >= 0.095 && !(state.hide && i === state.row))
         cells.push(
           text(cx + cell / 2, cy + cell / 2 + 4, (100 * weight).toFixed(0), {
-            class: `mid s12 mono ${textClass(weight)}`,
+            class: `mid ${wide ? "s12" : "s11"} mono ${textClass(weight)}`,
           }),
         );
     }
@@ -104,9 +104,9 @@ function grid(view: MasksView): string {
             ...squeezed(short(token, wide ? 8 : 6), 13, x - 10),
           }),
       ),
-      text(x + i * cell + cell / 2, y - 8, short(token, wide ? 5 : 4), {
+      text(x + i * cell + cell / 2, y - 8, short(token, 5), {
         class: `mid ${wide ? "s12" : "s11"} ${quiet ? "third" : ""}`,
-        ...squeezed(short(token, wide ? 5 : 4), wide ? 12 : 11, cell - 2),
+        ...squeezed(short(token, 5), wide ? 12 : 11, cell - 2),
       }),
     );
   }
@@ -218,6 +218,16 @@ function answers(view: MasksView): string {
       ),
     ),
   );
+  if (state.late) {
+    const left = n.plain[state.row].filter((_, j) => sees(view, state.row, j));
+    const sum = left.reduce((a, b) => a + b, 0);
+    const terms = left.map((share) => (100 * share).toFixed(1)).join(" + ");
+    parts.push(
+      text(wide ? 432 : 8, foot + (wide ? 30 : 15), `0 after softmax: ${terms} = ${percent(sum)}`, {
+        class: `tb bold ${wide ? "s12" : "s11"}`,
+      }),
+    );
+  }
   return parts.join("");
 }
 

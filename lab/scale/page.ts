@@ -61,6 +61,12 @@ function histogram({ numbers: n, state, wide }: PageView, [x0, x1, y0, y1]: Area
   ].join("");
 }
 
+/** A share of ten; a narrow picture has its unit in the title. */
+const tenth = (share: number, wide: boolean) => {
+  const label = share >= 0.005 ? percent(share) : "<1 %";
+  return wide ? label : label.replace(/\s%$/u, "");
+};
+
 /** Softmax of ten of them. */
 function ten({ numbers: n, wide }: PageView, [x0, x1, y0, y1]: Area): string {
   const bars = barY({
@@ -72,11 +78,11 @@ function ten({ numbers: n, wide }: PageView, [x0, x1, y0, y1]: Area): string {
   });
   const band = bandScale(n.shares.length, [x0, x1]);
   const labels = n.shares.map((share, i) =>
-    text(band.middle(i), y1 + 15, share >= 0.005 ? percent(share) : "0", {
+    text(band.middle(i), y1 + 15, tenth(share, wide), {
       class: `mid s11 mono ${share > 0.2 ? "bold" : "second"}`,
     }),
   );
-  const title = wide ? "softmax of the first ten" : "softmax of ten";
+  const title = wide ? "softmax of the first ten" : "softmax of ten, in %";
   return text(x0, y0 - 12, title, { class: "second s12" }) + named("shares", bars + labels.join(""));
 }
 

@@ -98,3 +98,15 @@ test("the variances of earlier throws stay in the picture", () => {
   expect(second.earlier).toContainEqual([first.points[0][0], first.points[0][2]]);
   expect(second.points[0][1]).not.toBe(first.points[0][1]);
 });
+
+test("no share of the picture is called 0 that is not, and on a phone the unit is in the title", async () => {
+  const view = await viewOf("scale", { power: 4 });
+  for (const wide of [true, false]) {
+    const picture = page.picture({ ...view, wide } as never);
+    const labels = [...picture.matchAll(/class="mid s11 mono [^"]*">([^<]+)</g)].map(([, label]) => label);
+    expect(labels).toHaveLength(10);
+    expect(labels).not.toContain("0");
+    expect(labels.some((label) => label.startsWith("&lt;1"))).toBe(true);
+    expect(labels.some((label) => label.includes("%"))).toBe(wide);
+  }
+});

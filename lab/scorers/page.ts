@@ -15,16 +15,9 @@ type PageView = LabView<Scorers, ScorersNumbers>;
 const KEYS = ["dot", "scaled", "additive"] as const;
 const NAMES = /* text */ ["dot", "scaled", "additive"] as const;
 const FORMULAS = ["q·k", "q·k ÷ √d", "w·tanh(Wq + Uk)"] as const;
-const COLORS = ["q", "w", "v"] as const;
 const POWERS = [4, 6, 8, 10];
 /** The largest entropy of 64 shares. */
 const LARGEST = Math.log(64);
-
-/** The bars of an absolute value. Without its form, a bar is an operator with space around it. */
-const BAR = {
-  open: html`<mo form="prefix" stretchy="false">|</mo>`,
-  close: html`<mo form="postfix" stretchy="false">|</mo>`,
-};
 
 const size = (bytes: number) => (bytes === 0 ? "0" : byteCount(bytes));
 
@@ -47,12 +40,12 @@ function scorer({ numbers: n, state, wide }: PageView, s: number): string {
     values: shares,
     band: bandScale(8, [x, x + width], 16 / width),
     scale: scaleOf({ domain: [0, 1], range: [base, top] }),
-    attributes: { class: `f${COLORS[s]}` },
+    attributes: { class: "fw" },
     track: { class: "fhover" },
   });
   const band = bandScale(8, [x, x + width]);
   const percentages = shares.map((share, j) =>
-    text(band.middle(j), base + 14, share >= 0.005 ? percent(share) : "0", { class: "mid s11 second" }),
+    text(band.middle(j), base + 14, share >= 0.005 ? percent(share) : "<1 %", { class: "mid s11 second" }),
   );
   const rows = [
     /* text */ ["parameters", parameters.toLocaleString("en-US")],
@@ -67,7 +60,7 @@ function scorer({ numbers: n, state, wide }: PageView, s: number): string {
       }),
   );
   return [
-    text(x, 20, NAMES[s], { class: `bold t${COLORS[s]} ${wide ? "s15" : ""}` }),
+    text(x, 20, NAMES[s], { class: `bold ${wide ? "s15" : ""}` }),
     text(wide ? x + 74 : x, wide ? 20 : 34, FORMULAS[s], { class: `second mono ${wide ? "s12" : "s11"}` }),
     named(KEYS[s], bars + (wide ? percentages.join("") : "")),
     // Counts and times depend on n, shares do not.
@@ -103,10 +96,10 @@ function entropies({ numbers: n, state, wide }: PageView): string {
       const points = pointsOf(entropies);
       return (
         earlier.map((values) => lineMark(pointsOf(values), { class: "lthird thin" })).join("") +
-        lineMark(points, { class: `l${COLORS[s]}` }) +
-        dotMarks(points, (i) => (lengths[i] === now ? 5 : 3), { class: `f${COLORS[s]}` }) +
+        lineMark(points, { class: "link" }) +
+        dotMarks(points, (i) => (lengths[i] === now ? 5 : 3), { class: "link" }) +
         text(points[points.length - 1][0] + 8, points[points.length - 1][1] + [4, 16, 2][s], NAMES[s], {
-          class: `t${COLORS[s]} bold s12 halo`,
+          class: "bold s12 halo",
         })
       );
     }),
@@ -140,7 +133,7 @@ export const page = definePage<Scorers, ScorersNumbers>({
         numbers: n,
         state,
       }) => html`<p>One query, eight keys, ${2 ** state.power} random numbers each. Three scorers look at the same numbers.</p>
-<p><b class="q">Dot</b>: multiply and add (Luong, 2015). <b class="w">Scaled</b>: the same, divided by √d (Vaswani, 2017). <b class="v">Additive</b>: a small network with a tanh for every pair (Bahdanau, 2014).</p>
+<p><b>Dot</b>: multiply and add (Luong, 2015). <b>Scaled</b>: the same, divided by √d (Vaswani, 2017). <b>Additive</b>: a small network with a tanh for every pair (Bahdanau, 2014).</p>
 <p>With dot, the largest share is <b>${percent(Math.max(...n.all[0].shares))}</b>, with scaled ${percent(Math.max(...n.all[1].shares))}, with additive ${percent(Math.max(...n.all[2].shares))}. That is one row, and chance has a part in it: over 64 rows the means are ${percent(n.all[0].largest)}, ${percent(n.all[1].largest)} and ${percent(n.all[2].largest)}. <b>Change d</b>, and watch all three columns.</p>`,
     },
     {
@@ -180,7 +173,7 @@ export const page = definePage<Scorers, ScorersNumbers>({
       title: "Why additive needs no division",
       state: { power: 10, lengths: 4 },
       text: () => html`<p>A tanh is between −1 and 1, whatever its input. So a score is at most the sum of the absolute values in <i>w</i>. With the usual initial values, terms of random signs mostly cancel, so the score stays small. It does not grow with d.</p>
-<p class="formula"><math>${BAR.open}<msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo>${BAR.close}<mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder>${BAR.open}<msub><mi>w</mi><mi>a</mi></msub>${BAR.close}</math></p>
+<p class="formula"><math><mo form="prefix" stretchy="false">|</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo><mo form="postfix" stretchy="false">|</mo><mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder><mo form="prefix" stretchy="false">|</mo><msub><mi>w</mi><mi>a</mi></msub><mo form="postfix" stretchy="false">|</mo></math></p>
 <p>The price: parameters to learn, and one tanh for every pair of words and every hidden number.</p>`,
     },
     {

@@ -60,3 +60,9 @@ test("the last text says what dot keeps at d = 16 in numbers: it is not fine the
   expect(Number(scaled)).toBeCloseTo(all[1].entropies[0], 2);
   expect(Number(dot)).toBeLessThan(0.5 * Number(scaled));
 });
+
+test("the bars are shares, in the color of shares, and none is called 0 that is not", async () => {
+  const picture = page.picture((await viewOf("scorers")) as never);
+  expect(picture).not.toMatch(/>0<\/text>[^<]*<text[^>]*class="mid s11 second"|class="f[qvk]"/);
+  expect(picture).not.toMatch(/class="mid s11 second">0</);
+});

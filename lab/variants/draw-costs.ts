@@ -2,12 +2,16 @@
 import { element, text } from "../../src/view/plot/svg.ts";
 import { named } from "../frame/marks.ts";
 import { byteCount, count, number } from "../frame/words.ts";
+import { RACE } from "./shown.ts";
 import { COLORS, SHORT, type VariantsView, WAYS } from "./state.ts";
+
+/** What each way computes in the race. */
+const COMPUTES = ["all weights", "all, in tiles", `${RACE.window} a side`, `${RACE.features} features`];
 
 /** What each way costs at the race's n. */
 export function costs(view: VariantsView): string {
   const { numbers: n, state, wide } = view;
-  const [x0, step, top] = wide ? [16, 212, 300] : [8, 92, 150];
+  const [x0, step, top] = wide ? [16, 212, 96] : [8, 92, 66];
   const measured = !Number.isNaN(n.costs[0].ms);
   const largest = Math.max(...n.costs.map(({ ms }) => (measured ? ms : 1)));
   const size = `n = ${state.n.toLocaleString("en-US")}, vectors of 64 numbers`;
@@ -17,6 +21,7 @@ export function costs(view: VariantsView): string {
   for (const [w, cost] of n.costs.entries()) {
     const x = x0 + w * step;
     const rows: [string, string][] = [
+      ["computes", COMPUTES[w]],
       ["multiply and add", count(cost.operations)],
       ["memory in between", byteCount(cost.bytes)],
       ["time here", measured ? `${number(cost.ms)} ms` : "press Race"],
@@ -28,15 +33,15 @@ export function costs(view: VariantsView): string {
       const y = top + 26 + r * 42;
       if (wide || w === 0) parts.push(text(x, y, name, { class: "second s11" }));
       parts.push(
-        text(x, y + 17, value, { class: `${wide ? "" : "s11"} ${r === 2 && measured ? "bold" : ""}` }),
+        text(x, y + 17, value, { class: `${wide ? "" : "s11"} ${r === 3 && measured ? "bold" : ""}` }),
       );
     }
     if (measured)
       parts.push(
-        element("rect", { x, y: top + 138, width: wide ? 180 : 82, height: 10, class: "fhover" }),
+        element("rect", { x, y: top + 180, width: wide ? 180 : 82, height: 10, class: "fhover" }),
         element("rect", {
           x,
-          y: top + 138,
+          y: top + 180,
           width: Math.max(1, ((wide ? 180 : 82) * cost.ms) / largest),
           height: 10,
           class: w === 0 ? "fthird" : `f${COLORS[w]}`,

@@ -2,7 +2,6 @@
 import { element, text } from "../../src/view/plot/svg.ts";
 import { named, weightClass } from "../frame/marks.ts";
 import { percent } from "../frame/words.ts";
-import { RACE } from "./shown.ts";
 import { BANDS, COLORS, SHORT, type VariantsView, WAY_KEYS, WAYS, wrong } from "./state.ts";
 
 /** Where the maps are: corner, size, distance from one to the next. */
@@ -16,10 +15,6 @@ export function maps(view: VariantsView): string {
   const { numbers: n, state, wide } = view;
   const [x0, y0, size, step] = mapsAt(wide);
   const unit = size / BANDS;
-  // The headers are those of the race while it is shown; the maps are always those of the data.
-  const isRace = state.show === "cost";
-  const length = isRace ? state.n.toLocaleString("en-US") : n.n;
-  const { window, features } = isRace ? RACE : n;
   const parts: string[] = [];
   for (const [w, way] of n.ways.entries()) {
     const x = x0 + w * step;
@@ -69,10 +64,10 @@ export function maps(view: VariantsView): string {
           x,
           40,
           [
-            `all ${length} × ${length} weights`,
+            `all ${n.n} × ${n.n} weights`,
             "in tiles, none is kept",
-            `${window} to each side, and word 0`,
-            `${features} random features`,
+            `${n.window} to each side, and word 0`,
+            `${n.features} random features`,
           ][w],
           { class: "second s12" },
         ),

@@ -168,10 +168,13 @@ ${view.numbers.costs[0]?.ms > 0 ? html`<p>The whole matrix took <b>${number(view
     },
   ],
   picture: (view) =>
-    maps(view) +
-    (view.state.show === "tiles" ? tiles(view) : view.state.show === "cost" ? costs(view) : errors(view)),
+    view.state.show === "cost"
+      ? costs(view)
+      : maps(view) + (view.state.show === "tiles" ? tiles(view) : errors(view)),
   label: (view) =>
-    `Four maps of weights on ${KIND_NAMES[kindOf(view)]} data: ${WAYS.map((way, w) => `${way}, wrong by ${wrong(view.numbers.ways[w].error)}`).join("; ")}.`,
+    view.state.show === "cost"
+      ? `Operations, memory and time of ${WAYS.join(", ")} at n = ${view.state.n.toLocaleString("en-US")}.`
+      : `Four maps of weights on ${KIND_NAMES[kindOf(view)]} data: ${WAYS.map((way, w) => `${way}, wrong by ${wrong(view.numbers.ways[w].error)}`).join("; ")}.`,
   caption: (view) => {
     const { numbers: n, state } = view;
     if (state.show === "tiles")

@@ -96,7 +96,7 @@ export const page = definePage<Words, WordsNumbers>({
       text: ({
         numbers: { linkShares },
       }) => html`<p>One “bank” is beside water, the other has money. This head gives “river” <b>${percent(linkShares.before)}</b>, and “savings” <b>${percent(linkShares.savings)}</b>.</p>
-<p>Does it just look at the word before? No. In “${SENTENCES.river.text}”, the river comes three words <em>after</em> the bank, and gets <b>${percent(linkShares.river)}</b>.</p>
+<p>Does it just look at the word before? No. In “${SENTENCES.river.text}” (type it into the field), the river comes three words <em>after</em> the bank, and gets <b>${percent(linkShares.river)}</b>.</p>
 <p>Nobody programmed this. The model was only trained on text. Links such as these are a result of that training.</p>`,
     },
     {

@@ -207,8 +207,11 @@ export function picture(view: WordsView): string {
     );
   }
   const [size, start] = wide ? wideRows(first) : [sizeOfRows(first), 66];
+  const last = layLine(first.tokens, first.marks, size, Number.POSITIVE_INFINITY, 0).at(-1)!;
+  // One row is in the middle, as two sentences are.
+  const free = 860 - last.x - last.width - last.pad;
   return (
-    sentence(view, first, size, start, undefined, 0) +
+    sentence(view, first, size, start, wide && free > 0 ? free / 2 : undefined, 0) +
     (state.hide
       ? text(wide ? 430 : 187, wide ? 60 : 20, `${BEADS - poured(state.beads)} of ${BEADS} beads left`, {
           class: `mid bold ${wide ? "s18" : ""}`,

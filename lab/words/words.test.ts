@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { contrastOf, openStore } from "heed/view";
 import { expect, test } from "vitest";
+import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { changeOf } from "../frame/page.ts";
 import { compute } from "./compute.ts";
 import { page } from "./page.ts";
@@ -86,4 +87,13 @@ test("no other word gives “time” or “fruit” more than the 7 % of the tex
     for (const [i, name] of (["time", "fruit"] as const).entries())
       expect(lines[i].shares[finds(name)], `${query} ${name}`).toBeLessThan(0.07);
   }
+});
+
+test("a single sentence is in the middle of a wide picture", async () => {
+  const picture = page.picture((await viewOf("words")) as never);
+  const edges = [...picture.matchAll(/<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"/g)].map(
+    ([, x, width]) => [Number(x), Number(x) + Number(width)],
+  );
+  const [left, right] = [Math.min(...edges.map(([a]) => a)), Math.max(...edges.map(([, b]) => b))];
+  expect(Math.abs(left - (860 - right))).toBeLessThan(6);
 });

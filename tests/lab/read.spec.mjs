@@ -4,7 +4,7 @@
  * before they are asked, sentences of one word, and pages without scripts. Needs dist/.
  */
 import { expect } from "@playwright/test";
-import { quiet, reach, test, write } from "./visit.mjs";
+import { names, quiet, reach, test, write } from "./visit.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -267,3 +267,15 @@ test("a link to a step opens with the picture of that step", ({ visit }) =>
   visit("steps.html#stop6", {}, (page) =>
     expect(page.locator(".picture svg.wide")).toContainText("output = softmax · V"),
   ));
+
+for (const name of names)
+  test(`${name}: every part of a formula is MathML after the page has drawn it`, ({ visit }) =>
+    visit(`${name}.html`, {}, async (page) => {
+      // A part that a template of its own has drawn would be HTML, which formulas do not show.
+      const others = await page.evaluate(() =>
+        [...document.querySelectorAll("math *")]
+          .filter(({ namespaceURI }) => !namespaceURI?.endsWith("MathML"))
+          .map(({ outerHTML }) => outerHTML),
+      );
+      expect(others).toEqual([]);
+    }));
