@@ -15,19 +15,14 @@ export type Arrows = {
   readonly angle: number;
   /** Whether the average of the values is drawn. */
   readonly output: boolean;
+  /** The keys, x and y of each: where words are. */
+  readonly keys: readonly number[];
   /** The reader's own sentence, whose words name the arrows; "" for none. */
   readonly ownText: string;
 };
 
-/** Words as points: each vector is the position of a word, and its key. */
+/** The words whose vectors are the arrows. */
 const WORDS = ["cat", "sat", "mat", "it", "tired"] as const;
-const POSITIONS = [
-  [1.5, 2],
-  [-2, 1.5],
-  [2.5, 0.5],
-  [-0.5, -2.5],
-  [-2.5, -0.5],
-] as const;
 
 /** What the picture shows. */
 export interface ArrowsNumbers {
@@ -42,8 +37,9 @@ export interface ArrowsNumbers {
 }
 
 /** The numbers of a state. */
-export function compute({ x, y, mode, word, angle, ownText }: Arrows): ArrowsNumbers {
-  const [wx, wy] = POSITIONS[word];
+export function compute({ x, y, mode, word, angle, keys, ownText }: Arrows): ArrowsNumbers {
+  const points = WORDS.map((_, j) => [keys[2 * j], keys[2 * j + 1]] as const);
+  const [wx, wy] = points[word];
   const turn = mode === "turned" ? (angle * Math.PI) / 180 : 0;
   const round = (value: number) => Math.round(value * 100) / 100 + 0;
   const query: readonly [number, number] =
@@ -51,7 +47,7 @@ export function compute({ x, y, mode, word, angle, ownText }: Arrows): ArrowsNum
       ? [x, y]
       : [round(wx * Math.cos(turn) - wy * Math.sin(turn)), round(wx * Math.sin(turn) + wy * Math.cos(turn))];
   const q = tensor(Float64Array.from(query), [1, 2]);
-  const k = tensor(Float64Array.from(POSITIONS.flat()), [5, 2]);
+  const k = tensor(Float64Array.from(keys), [5, 2]);
   const { output, weights, lse } = scaledDotProductAttention(q, k, k, { returnWeights: true });
   const shares = [...weights!.toFloat64()];
   // weight = e^(score − lse)
@@ -59,7 +55,7 @@ export function compute({ x, y, mode, word, angle, ownText }: Arrows): ArrowsNum
   const [ox, oy] = output.toFloat64();
   return {
     words: namesFrom(ownText, WORDS),
-    keys: POSITIONS,
+    keys: points,
     query,
     dots: scores.map((score) => score * Math.SQRT2),
     scores,

@@ -2,8 +2,8 @@
 
 import { dotMarks, scaleOf, text } from "../../src/view/plot/index.ts";
 import { check, choice } from "../../ui/controls.ts";
-import { html } from "../../ui/markup.ts";
-import { clamp, integer, oneOf, ownSentence, real, toggle } from "../frame/fields.ts";
+import { html, mathml } from "../../ui/markup.ts";
+import { clamp, integer, numbers, oneOf, ownSentence, real, toggle } from "../frame/fields.ts";
 import {
   arrow,
   draggable,
@@ -70,13 +70,13 @@ function shadows({ numbers: n, wide }: PageView): string {
   );
 }
 
-/** The keys, which take the query's place when they are pressed, where the query is a word's. */
+/** The keys, which are dragged; where the query is a word's, they take its place when they are pressed. */
 function keys({ numbers: n, state, wide }: PageView): string {
   const { x, y, unit } = planeAt(wide);
   const [away, aside, radius] = wide ? [16, 15, 16] : [11, 11, 12];
   const length = Math.hypot(...n.query) || 1;
   const marks = n.keys.map(([kx, ky], j) => {
-    const size = Math.hypot(kx, ky);
+    const size = Math.hypot(kx, ky) || 1;
     // Beside the key where the query is on top of it.
     const cosine = (kx * n.query[0] + ky * n.query[1]) / (size * length);
     const turn = cosine > 0.97 ? (aside / unit / size) * (Math.sign(kx * ky) || 1) : 0;
@@ -91,7 +91,9 @@ function keys({ numbers: n, state, wide }: PageView): string {
       text(x(tx), y(ty) + 4, n.words[j], {
         class: `${kx > 0 ? "" : "end"} tk ${isWord && j === state.word ? "bold" : ""}`,
       });
-    return isWord ? pressable(`word:${j}`, `Take the query of ${n.words[j]}`, j === state.word, mark) : mark;
+    if (isWord) return pressable(`word:${j}`, `Take the query of ${n.words[j]}`, j === state.word, mark);
+    const value = { now: kx, min: -REACH, max: REACH, text: `${number(kx)}, ${number(ky)}` };
+    return draggable(`key:${j}`, `The key of ${n.words[j]}`, value, mark, "free");
   });
   return named("keys", marks.join(""));
 }
@@ -190,6 +192,7 @@ export const page = definePage<Arrows, ArrowsNumbers>({
     word: integer(IT, 0, 4),
     angle: { ...real(0, -180, 180), accept: (angle) => (((Math.round(angle) % 360) + 540) % 360) - 180 },
     output: toggle(),
+    keys: numbers([1.5, 2, -2, 1.5, 2.5, 0.5, -0.5, -2.5, -2.5, -0.5], real(0, -REACH, REACH, 20)),
     ownText: ownSentence,
   },
   steps: [
@@ -201,7 +204,7 @@ export const page = definePage<Arrows, ArrowsNumbers>({
       }) => html`<p>A query and a key are <em>vectors</em>: lists of numbers. In real heads they have 32, 64 or 128 numbers. Here they have two, so that each can be drawn as an arrow.</p>
 <p>The <b class="q">query</b> belongs to the word that asks. The <b class="k">keys</b> belong to five words that can be found. From the tip of each key, a dashed line drops onto the line of the query. How far along it lands, times the length of the query, is the <em>dot product</em>. The dot there is larger for a larger share. Divided by √2, that is the score (a later page says why).</p>
 <p class="formula"><math><mi>q</mi><mo>·</mo><mi>k</mi><mo>=</mo><msub><mi>q</mi><mn>1</mn></msub><msub><mi>k</mi><mn>1</mn></msub><mo>+</mo><msub><mi>q</mi><mn>2</mn></msub><msub><mi>k</mi><mn>2</mn></msub></math></p>
-<p>“${n.words[ordered(n)[0]]}” reaches farthest and has ${percent(n.shares[ordered(n)[0]])}. A key that points away has a score below 0, and still a small share. <b>Drag the query around.</b></p>`,
+<p>“${n.words[ordered(n)[0]]}” reaches farthest and has ${percent(n.shares[ordered(n)[0]])}. A key that points away has a score below 0, and still a small share. <b>Drag the query around,</b> or a key.</p>`,
     },
     {
       title: "Long questions are strict",
@@ -258,9 +261,9 @@ export const page = definePage<Arrows, ArrowsNumbers>({
         state.angle,
       )
         .slice(0, 2)
-        .map((x) => html`<mtd><mn>${x}</mn></mtd>`)}</mtr><mtr>${turned(state.angle)
+        .map((x) => mathml`<mtd><mn>${x}</mn></mtd>`)}</mtr><mtr>${turned(state.angle)
         .slice(2)
-        .map((x) => html`<mtd><mn>${x}</mn></mtd>`)}</mtr></mtable><mo>)</mo></math></p>
+        .map((x) => mathml`<mtd><mn>${x}</mn></mtd>`)}</mtr></mtable><mo>)</mo></math></p>
 <p>Two more matrices make the keys (W<sup>k</sup>) and the values (W<sup>v</sup>). Training finds all three. W<sup>q</sup> and W<sup>k</sup> decide where a head looks, W<sup>v</sup> what it gets there. Here W<sup>k</sup> and W<sup>v</sup> leave the words as they are. A score is then q·k = x<sub>i</sub>·W·x<sub>j</sub> with W = W<sup>q</sup>(W<sup>k</sup>)<sup>T</sup>, a <em>generalized</em> dot product.</p>
 <p class="formula"><math><mi>Q</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>q</mi></msup><mo>,</mo><mspace width=".6em"></mspace><mi>K</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>k</mi></msup><mo>,</mo><mspace width=".6em"></mspace><mi>V</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>v</mi></msup></math></p>`,
     },
@@ -283,7 +286,7 @@ export const page = definePage<Arrows, ArrowsNumbers>({
   control: ({
     state,
     numbers: n,
-  }) => html`<span class="wide-only">Drag the <b class="q">query</b>, or use the arrow keys on it.</span>
+  }) => html`<span class="wide-only">Drag the <b class="q">query</b>${state.mode === "free" ? html` or a <b class="k">key</b>` : ""}, or use the arrow keys on it.</span>
 ${
   state.mode === "same"
     ? html`<span class="narrow-only">Press a word to let it ask.</span>`
@@ -298,6 +301,16 @@ ${check("output", state.output, "output")}`,
     },
   },
   drags: {
+    key: {
+      move: ({ state, wide }, at, point) => {
+        const { x, y } = planeAt(wide);
+        return { keys: withKey(state, Number(at), [x.invert(point.x), y.invert(point.y)]) };
+      },
+      key: ({ state, numbers: { keys } }, at, dx, dy) => {
+        const [kx, ky] = keys[Number(at)];
+        return { keys: withKey(state, Number(at), [kx + dx * 0.05, ky + dy * 0.05]) };
+      },
+    },
     query: {
       move: ({ state, numbers, wide }, _, point) => {
         const { x, y } = planeAt(wide);
@@ -410,10 +423,14 @@ for row in weights, output:
   limits:
     "Do not expect 64 dimensions to look like two: in 64, two random vectors are almost always nearly at right angles, and a head can tell far more directions apart.",
   trained: {
-    text: "See a head that has turned its questions: “it” finds “cat”",
-    address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
+    text: "See a head that has turned its questions: “it” gives “cat” the most of all words",
+    address: "tired-cat.html#v1/head?l=3&h=1&i=8&j=2&at=8.2",
   },
 });
+
+/** The keys with one of them at another point. */
+const withKey = ({ keys }: Arrows, j: number, point: readonly number[]) =>
+  keys.map((value, i) => (Math.floor(i / 2) === j ? point[i % 2] : value));
 
 /** Direction of an arrow in degrees, −180 to 180, 0 to the right. */
 const direction = ([x, y]: readonly [number, number]) => (Math.atan2(y, x) * 180) / Math.PI;

@@ -9,12 +9,12 @@ export function pacePlot({ recurrent, attention }: Pace, wide: boolean): string 
   const small = wide ? "s12" : "s11";
   const x = scaleOf({ domain: [4, 10], range: [x0, x1] });
   const y = scaleOf({ domain: [-2, 4], range: [y1, y0], clamp: true });
-  const curve = (name: string, ms: readonly number[], color: string) => {
+  const curve = (name: string, label: string, ms: readonly number[], color: string) => {
     const points = ms.map((one, i) => [x(Math.log2(PACE_WORDS[i])), y(Math.log10(one))] as const);
     const [endX, endY] = points.at(-1)!;
     return (
       named(name, lineMark(points, { class: `l${color}` }) + dotMarks(points, 4, { class: `f${color}` })) +
-      text(endX + 8, endY + 4, name, { class: `t${color} bold halo ${small}` })
+      text(endX + 8, endY + 4, label, { class: `t${color} bold halo ${small}` })
     );
   };
   return [
@@ -27,9 +27,10 @@ export function pacePlot({ recurrent, attention }: Pace, wide: boolean): string 
         text(x0 - 6, y(power) + 4, power === 0 ? "1" : powerLabel(power), { class: "end third s11" }),
     ),
     axisOf("bottom", x, y1, [4, 6, 8, 10], { gap: 15, format: (power) => `${2 ** power}` }),
-    text(x1, y1 + (wide ? 36 : 30), "words", { class: `end second ${small}` }),
+    text(x1, y1 + (wide ? 36 : 30), /* text */ "words", { class: `end second ${small}` }),
     Number.isNaN(attention[0])
       ? text((x0 + x1) / 2, (y0 + y1) / 2, "press Race", { class: "mid third" })
-      : curve("recurrent", recurrent, "b") + curve("attention", attention, "w"),
+      : curve("recurrent", /* text */ "recurrent", recurrent, "b") +
+        curve("attention", /* text */ "attention", attention, "w"),
   ].join("");
 }

@@ -247,7 +247,7 @@ export const page = definePage<Before, BeforeNumbers>({
         view,
       ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then some columns get a stronger color, and the strong cells line up from the upper right to the lower left.</p>
 <p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. ${lookingRight(view) === N ? "Every letter gives the most to the letter that it writes." : `${lookingRight(view)} of the six letters give the most to the letter that they write. The state of a neighbor has read that letter, too, so looking beside it can be enough.`}${unsteady(view)}</p>
-<p><b>Throw again</b>: another seed, so other parameters and other words to train on. The loss curves of earlier seeds stay as thin lines.</p>`,
+<p><b>Throw again</b>: other parameters, and other words to train on. The losses of earlier seeds stay as thin lines.</p>`,
     },
     {
       title: "The state is the query",
@@ -294,7 +294,7 @@ export const page = definePage<Before, BeforeNumbers>({
         result: ({ numbers: { reach } }) =>
           reach === undefined
             ? html`It is being computed.`
-            : html`It is <b>${tiny(reach.recurrent.middle[0])}</b>, and the last word has ${percent(reach.recurrent.middle[WORDS - 1])}. Training cannot find a word that is not in the gradient. Gates that a trained network holds open help; it must learn that through this gradient, too.`,
+            : html`It is <b>${tiny(reach.recurrent.middle[0])}</b>, and the last word has ${percent(reach.recurrent.middle[WORDS - 1])}. Training cannot find a word that is not in the gradient. Gates that are held open help, and must be learned through this gradient, too.`,
       },
     },
   ],
@@ -310,7 +310,7 @@ export const page = definePage<Before, BeforeNumbers>({
     view.numbers.reach !== undefined
       ? `The share of ${WORDS} words in the gradient of the last output; the first has ${tiny(view.numbers.reach.attention.middle[0])} through attention${view.state.reach === 2 ? ` and ${tiny(view.numbers.reach.recurrent.middle[0])} through the recurrent network` : ""}.`
       : view.numbers.pace !== undefined
-        ? "Milliseconds of a recurrent network and of attention for texts of four lengths."
+        ? "Milliseconds of both, for texts of four lengths."
         : `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
   caption: (view) => {
     const { reach } = view.numbers;
@@ -337,7 +337,7 @@ export const page = definePage<Before, BeforeNumbers>({
   carry: ({ seed, device }) => ({ seed, device }),
   actions: {
     throw: throwAgain,
-    race: ({ state }) => ({ pace: (state.pace % 99) + 1 + Number(state.pace === 99) }),
+    race: ({ state }) => ({ pace: state.pace > 98 ? 2 : state.pace + 1 }),
     train: () => ({ steps: STEPS, at: STEPS }),
   },
   code,
@@ -357,8 +357,8 @@ export const page = definePage<Before, BeforeNumbers>({
     const { pace } = view.numbers;
     if (pace !== undefined)
       return {
-        caption: "Two layers of 64 numbers, one thread",
-        columns: [
+        caption: "Two layers, one thread",
+        columns: /* text */ [
           "words",
           "ms, recurrent",
           "ms, attention",
@@ -391,7 +391,7 @@ export const page = definePage<Before, BeforeNumbers>({
         return state.at === 0 || n.losses.length < STEPS
           ? ""
           : first === undefined
-            ? "It is right at no step with this word: that happens. Try another word."
+            ? "It is right at no step with this word. Try another."
             : state.at > first
               ? "There is an earlier one."
               : "Not yet right.";
@@ -407,7 +407,7 @@ export const page = definePage<Before, BeforeNumbers>({
         losses.length < STEPS
           ? ""
           : /(.)\1/.test(word)
-            ? "Two beside each other: now at least three different letters, and the last step."
+            ? "Now at least three different letters, and the last step."
             : new Set(word).size < word.length
               ? "Two are the same, but not beside each other."
               : "",

@@ -70,7 +70,7 @@ export const withoutActions = (picture: string): string =>
     .replaceAll(/<rect [^>]*class="hit"\/>/g, "")
     .replaceAll(/<(?!svg)[^>]+>/g, (tag) =>
       tag.replaceAll(
-        / (?:data-[a-z]+|tabindex|role|aria-[a-z]+|class="(?:press|drag[^"]*)")(?:="[^"]*")?/g,
+        / (?:data-(?!name="error")[a-z]+|tabindex|role|aria-[a-z]+|class="(?:press|drag[^"]*)")(?:="[^"]*")?/g,
         "",
       ),
     )

@@ -223,7 +223,7 @@ function answers(view: MasksView): string {
     const sum = left.reduce((a, b) => a + b, 0);
     const terms = left.map((share) => (100 * share).toFixed(1)).join(" + ");
     parts.push(
-      text(wide ? 432 : 8, foot + (wide ? 30 : 15), `0 after softmax: ${terms} = ${percent(sum)}`, {
+      text(wide ? 452 : 8, foot + (wide ? 30 : 15), `0 after softmax: ${terms} = ${percent(sum)}`, {
         class: `tb bold ${wide ? "s12" : "s11"}`,
       }),
     );

@@ -271,7 +271,8 @@ test("a link to a step opens with the picture of that step", ({ visit }) =>
 for (const name of names)
   test(`${name}: every part of a formula is MathML after the page has drawn it`, ({ visit }) =>
     visit(`${name}.html`, {}, async (page) => {
-      // A part that a template of its own has drawn would be HTML, which formulas do not show.
+      // A part that a template of its own has drawn would be HTML, which formulas do not show. The text is drawn again at each stop.
+      for (let at = 0; at < (await page.locator(".step").count()); at++) await reach(page, at, 1280);
       const others = await page.evaluate(() =>
         [...document.querySelectorAll("math *")]
           .filter(({ namespaceURI }) => !namespaceURI?.endsWith("MathML"))

@@ -245,6 +245,7 @@ test("a teacher's link carries page, own sentence, state and task; the answer is
     await page.locator(".share summary").click();
     await page.locator('[data-act="share"]').click();
     await expect(page.locator(".share .saying")).toHaveText("Write a task first.");
+    await expect(page.locator(".stage .saying")).toHaveText("");
     await page.fill(".share [name=task]", "Whom does “young” look at?\nSay why.");
     await page.fill(".share [name=answer]", "It looks at “old”: 96 %.");
     await page.locator('[data-act="share"]').click();

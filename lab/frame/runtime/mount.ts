@@ -88,7 +88,9 @@ export function mount<S extends LabState, N>(
       state.reset(progress.step?.state);
       request();
     } else if (name === "share")
-      withPart(import("./task-link.ts"), ({ shareTask }) => shareTask(root, state.address, copyLink, say));
+      withPart(import("./task-link.ts"), ({ shareTask }) =>
+        shareTask(root, state.address, copyLink, (message) => progress.announce(message, ".share")),
+      );
     else if (view === undefined) {
       deferred = () => act(name, argument, value);
       if (requests.isIdle) request();

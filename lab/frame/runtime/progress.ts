@@ -115,9 +115,9 @@ export class ReaderProgress<S extends LabState, N> {
     problem.hidden = message === undefined;
   }
 
-  /** Shows a message beside the tools for some seconds. */
-  announce(message: string): void {
-    const statuses = this.#root.querySelectorAll<HTMLElement>(".saying");
+  /** Shows a message for some seconds beside the tools, or in another place. */
+  announce(message: string, place = ".tools"): void {
+    const statuses = this.#root.querySelectorAll<HTMLElement>(`${place} .saying`);
     const write = (text: string) => {
       for (const status of statuses) status.textContent = text;
     };
