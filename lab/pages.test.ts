@@ -163,6 +163,17 @@ test("pages are complete without a script: every prediction is answered", async 
   expect(files.get("words.html")).toMatch(/class="still"><p>The head gives “green” <b>/);
 });
 
+test("the map has each page's first picture, its minutes and the questions that it answers", () => {
+  const items = files.get("index.html")!.split("<li ").slice(1);
+  expect(items.length).toBe(pages.length);
+  for (const [i, { name, minutes, recall }] of pages.entries()) {
+    expect(items[i]).toContain(`href="${name}.html"`);
+    expect(items[i]).toContain(`${minutes} minutes`);
+    for (const [question] of recall) expect(items[i]).toContain(textOf(html`${question}`));
+    expect(items[i], name).toMatch(/<svg[^>]*role="img" aria-label="[^"]{20,}"/);
+  }
+});
+
 test("every page says how it is cited, with author, year, version and license", () => {
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
   for (const page of pages)

@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["src/webgpu", 4_640],
   ["ui", 500],
   ["explorer", 19_710],
-  ["lab", 15_950],
+  ["lab", 16_150],
   ["bench", 4_920],
   ["tools", 5_620],
   ["examples", 1_290],

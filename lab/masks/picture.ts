@@ -136,6 +136,17 @@ export const answersAt = (wide: boolean) =>
 /** Baseline of the line below the columns. */
 export const footOf = (wide: boolean) => answersAt(wide).top + SIZE * answersAt(wide).row + 20;
 
+/** What the row adds up to where words are hidden after softmax. */
+function afterSoftmax(view: MasksView, foot: number): string {
+  const { numbers: n, state, wide } = view;
+  const left = n.plain[state.row].filter((_, j) => sees(view, state.row, j));
+  const sum = left.reduce((a, b) => a + b, 0);
+  const terms = left.map((share) => (100 * share).toFixed(1)).join(" + ");
+  return text(wide ? 452 : 8, foot + (wide ? 30 : 15), `0 after softmax: ${terms} = ${percent(sum)}`, {
+    class: `tb bold ${wide ? "s12" : "s11"}`,
+  });
+}
+
 function answers(view: MasksView): string {
   const { numbers: n, state, wide } = view;
   const columns = [
@@ -218,16 +229,7 @@ function answers(view: MasksView): string {
       ),
     ),
   );
-  if (state.late) {
-    const left = n.plain[state.row].filter((_, j) => sees(view, state.row, j));
-    const sum = left.reduce((a, b) => a + b, 0);
-    const terms = left.map((share) => (100 * share).toFixed(1)).join(" + ");
-    parts.push(
-      text(wide ? 452 : 8, foot + (wide ? 30 : 15), `0 after softmax: ${terms} = ${percent(sum)}`, {
-        class: `tb bold ${wide ? "s12" : "s11"}`,
-      }),
-    );
-  }
+  if (state.late) parts.push(afterSoftmax(view, foot));
   return parts.join("");
 }
 

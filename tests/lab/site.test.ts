@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { mapOf } from "../../lab/frame/documents/map.ts";
-import { loadPages, renderSite } from "../../lab/frame/site.ts";
+import { loadPages } from "../../lab/frame/site.ts";
 import { htmlFile } from "../../src/view/html.ts";
 import { brokenLinks, fromFolder, linkCommands } from "../../tools/site/links.mjs";
 import { linkToLab } from "../../tools/site.mjs";
-import { html } from "../../ui/markup.ts";
 import { textOf } from "../../ui/text-of.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-site-"));
@@ -40,20 +39,6 @@ test("the map of the Lab leads to the explorer, and in the site to the documenta
   expect(map).toContain('href="../explorer/index.html"');
   expect(map).toContain('href="../index.html"');
 });
-
-test("the map has each page's first picture, its minutes and the questions that it answers", async () => {
-  const map = (await renderSite({ explorer: "../explorer/" })).get("index.html")!;
-  const pages = await loadPages();
-  const items = map.split("<li ").slice(1);
-  expect(items.length).toBe(pages.length);
-  for (const [i, { name, minutes, recall }] of pages.entries()) {
-    expect(items[i]).toContain(`href="${name}.html"`);
-    expect(items[i]).toContain(`${minutes} minutes`);
-    for (const [question] of recall) expect(items[i]).toContain(textOf(html`${question}`));
-    const label = /<svg[^>]*role="img" aria-label="([^"]+)"/.exec(items[i])![1];
-    expect(label.length, name).toBeGreaterThan(20);
-  }
-}, 120_000);
 
 test("the navigation of a page in a folder leads to the Lab, and a link that leads nowhere is found", () => {
   const site = join(folder, "site");

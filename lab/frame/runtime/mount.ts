@@ -11,6 +11,9 @@ import { Requests } from "./request.ts";
 import { SENTENCE, sentence } from "./sentence.ts";
 import { PageState } from "./state.ts";
 
+/** What is said where a part that is loaded on use is missing. */
+const MISSING = "This could not be loaded. Try again.";
+
 /** Options of a mounted page. */
 export interface MountOptions {
   readonly worker: () => Worker;
@@ -67,9 +70,7 @@ export function mount<S extends LabState, N>(
     request();
   };
   const say = (message: string) => progress.announce(message);
-  /** Runs what is loaded on use. */
-  const withPart = <P>(part: Promise<P>, run: (part: P) => void) =>
-    void part.then(run, () => say("This could not be loaded. Try again."));
+  const withPart = <P>(part: Promise<P>, run: (part: P) => void) => void part.then(run, () => say(MISSING));
   const latest = () => state.latest(drawing.wide);
 
   /** An action of the reader before the first numbers have arrived. */
