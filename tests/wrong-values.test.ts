@@ -400,6 +400,7 @@ const REFUSED: Row[] = [
   ["a picture of scores", "weights", "figureOf: 2 given weights are negative (the smallest is −1); weights of attention are 0 or more: are these scores (logits) before softmax?", () => view.figureOf([[-1, 2], [2, -1]])],
   ["a picture of percentages", "weights", "figureOf: rows of the given weights should sum to 1; the worst row checked sums to 100", () => view.figureOf([[50, 50], [20, 80]])],
   ["a picture of nothing", "weights", "figureOf: there is nothing to draw, 0 rows of 0 keys", () => view.figureOf(h.zeros([0, 0]))],
+  ["the input of a store in place of it", "argument", "renderText: expected a store, as openStore and storeFrom return, got Object", () => V.renderText(input, "a")],
   ["a link without its query", "query", "explainLink: query must be an integer ≥ 0, got undefined", () => V.explainLink(store, head)],
   ["a tape in place of a session of onnxruntime", "argument", "attentionOf: expected an InferenceSession of onnxruntime, got Tape", () => models.attentionOf(new train.Tape() as any, {})],
   ["a message for a rank that has returned", "cluster-ended", "heed/cluster: rank 0 waits for rank 1, whose function has returned; every rank must make the same calls", () => cluster.localCluster(2, (comm) => (comm.rank === 0 ? comm.barrier() : undefined))],

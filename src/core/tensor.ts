@@ -352,7 +352,7 @@ export function asTensor(what: string, value: TensorLike | Tensor, like?: Tensor
   if (value === null || typeof value !== "object" || Array.isArray(value))
     throw new ShapeError(
       "tensor",
-      `${what}: expected a tensor { data, shape } or nested arrays, got ${formatValue(value)}${value === undefined ? "; a name that a Map or an object does not have gives undefined (x.T is x.transpose() here, and x[0] pick(x, 0) of heed/nn)" : ArrayBuffer.isView((value as unknown as unknown[] | null)?.[0]) ? "; rows that are typed arrays: stack(rows.map((row) => tensor(row)))" : ""}`,
+      `${what}: expected a tensor { data, shape } or nested arrays, got ${formatValue(value)}${value === undefined ? "; a name that a Map or an object does not have gives undefined (x[0] is pick(x, 0) of heed/nn)" : ArrayBuffer.isView((value as unknown as unknown[] | null)?.[0]) ? "; rows that are typed arrays: stack(rows.map((row) => tensor(row)))" : ""}`,
       { got: value },
     );
   const object = value as TensorObject;

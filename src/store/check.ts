@@ -5,7 +5,9 @@ import type { TileAddress } from "./measures/tile.ts";
 
 /** Throws unless `store` is a store. */
 export function checkStore(what: string, store: { readonly blocks: unknown } | undefined): void {
-  if (!isList(store?.blocks)) throw argumentError(what, "a store, as openStore and storeFrom return", store);
+  // What storeFrom takes has blocks too.
+  if (!isList(store?.blocks) || typeof (store as { readonly load?: unknown }).load !== "function")
+    throw argumentError(what, "a store, as openStore and storeFrom return", store);
 }
 
 /** Throws where a request has an option that it does not take. */
