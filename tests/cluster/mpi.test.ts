@@ -1,4 +1,7 @@
-/** heed/cluster on real processes: Open MPI and MPICH, several ranks on this machine. */
+/**
+ * heed/cluster on real processes: Open MPI and MPICH, several ranks on this machine. What takes long takes turns: for each commit one
+ * signal on each implementation, training on one of them, and checks of every call on the other.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,10 +10,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { localCluster } from "../../src/cluster/communicator/local.ts";
 import { at, pinned, toolchain } from "../../tools/setup.mjs";
+import { isItsTurn } from "../support/cases/count.ts";
 import { implementations, runRanks, startRanks } from "../support/processes/mpi.ts";
 
 const all = implementations();
 const installed = all.filter((mpi) => mpi.installed);
+/** One implementation runs everything, two take turns. */
+const isAlone = installed.length < 2;
 
 /** A Node that has node:ffi. */
 const node26 = installed.length > 0 ? toolchain(26) : undefined;
@@ -47,26 +53,32 @@ const ranksOf = (text: string): number[] =>
     }
   });
 
-for (const mpi of all)
+for (const [number, mpi] of all.entries())
   describe.skipIf(!mpi.installed)(mpi.name, () => {
-    it.each([
+    const runs = [
       ["", "0"],
       [", every call checked", "1"],
-    ])("3 ranks%s: every operation is right, and has the bits of ranks in one process", async (_, check) => {
-      const size = 3;
-      const env = { HEED_MPI_QUIET: "0", HEED_MPI_CHECK: check };
-      const ended = await runRanks(mpi, size, "tests/cluster/operations.ts", [], env);
-      expect(ended.status, ended.stderr).toBe(0);
-      const printed = JSON.parse(ended.stdout);
-      expect(printed.size).toBe(size);
-      expect(printed.engine).toMatch(mpi.name === "MPICH" ? /^mpi \(MPICH.*koffi/ : /^mpi \(Open MPI.*koffi/);
-      // Rank 0 prints once which library was found, and there is no other output.
-      expect(ended.stderr).toBe(
-        `heed/cluster: ${size} ranks, ${printed.engine}; HEED_MPI_QUIET=1 turns this line off\n`,
-      );
-      expect(printed.sum).toEqual(await localSum(size));
-      expect(printed.sleeps).toBeGreaterThan(10);
-    });
+    ] as const;
+    it.each(runs.slice(0, isAlone || isItsTurn(number + 1, 2) ? 2 : 1))(
+      "3 ranks%s: every operation is right, and has the bits of ranks in one process",
+      async (_, check) => {
+        const size = 3;
+        const env = { HEED_MPI_QUIET: "0", HEED_MPI_CHECK: check };
+        const ended = await runRanks(mpi, size, "tests/cluster/operations.ts", [], env);
+        expect(ended.status, ended.stderr).toBe(0);
+        const printed = JSON.parse(ended.stdout);
+        expect(printed.size).toBe(size);
+        expect(printed.engine).toMatch(
+          mpi.name === "MPICH" ? /^mpi \(MPICH.*koffi/ : /^mpi \(Open MPI.*koffi/,
+        );
+        // Rank 0 prints once which library was found, and there is no other output.
+        expect(ended.stderr).toBe(
+          `heed/cluster: ${size} ranks, ${printed.engine}; HEED_MPI_QUIET=1 turns this line off\n`,
+        );
+        expect(printed.sum).toEqual(await localSum(size));
+        expect(printed.sleeps).toBeGreaterThan(10);
+      },
+    );
 
     it.skipIf(node26 === undefined)("without koffi, Node 26 calls MPI through node:ffi", async () => {
       const ended = await runRanks(mpi, 2, "tests/cluster/operations.ts", [], WITHOUT_KOFFI, node26);
@@ -102,10 +114,12 @@ for (const mpi of all)
       );
     });
 
-    it.each([
+    const SIGNALS = [
       ["SIGTERM", 143],
       ["SIGHUP", 129],
-    ] as const)(
+    ] as const;
+    const signals = isAlone ? SIGNALS : SIGNALS.filter((_, at) => isItsTurn(number + at, 2));
+    it.each(signals)(
       "%s to one rank: all save one checkpoint, and the job ends with %i, as alone",
       async (signal, code) => {
         const folder = mkdtempSync(join(tmpdir(), "heed-signal-"));
@@ -138,61 +152,74 @@ for (const mpi of all)
       },
     );
 
-    it("heed train gives the same files on 2 and 4 ranks, and one error that all ranks know", async () => {
-      const folder = mkdtempSync(join(tmpdir(), "heed-train-"));
-      try {
-        const text = join(folder, "text.txt");
-        writeFileSync(text, "the cat sat on the mat and the dog ate the hat. ".repeat(200));
-        const command = (ranks: number, output: string, ...more: string[]) =>
-          runRanks(mpi, ranks, "src/cli/main.ts", [
-            ...["train", text, "-o", join(folder, output), "--steps", "3", "--batch", "8", "--vocab", "300"],
-            ...["--layers", "1", "--width", "16", "--heads", "2", "--context", "16", ...more],
-          ]);
-        const [ranks2, ranks4] = [await command(2, "two"), await command(4, "four")];
-        expect([ranks2.status, ranks4.status], ranks2.stderr + ranks4.stderr).toEqual([0, 0]);
-        // Only rank 0 prints.
-        expect(ranks2.stdout.match(/parameters, \d+ token ids/g)).toHaveLength(1);
-        const bytes = (output: string) => readFileSync(join(folder, output, "checkpoint.safetensors"));
-        expect(bytes("four").equals(bytes("two"))).toBe(true);
-        // Pairs of ranks share each sequence: the losses are those of one process, up to rounding.
-        const pairs = await command(4, "pairs", "--sequence-ranks", "2", "--shard-optimizer");
-        expect(pairs.status, pairs.stderr).toBe(0);
-        const lossOf = (output: string) =>
-          JSON.parse(readFileSync(join(folder, output, "training.json"), "utf8")).loss;
-        expect(Math.abs(lossOf("pairs") - lossOf("two"))).toBeLessThan(1e-5);
-        // The optimizer's state and the checkpoint in four parts, from which two ranks continue.
-        const divided = await command(4, "divided", "--shard-optimizer");
-        expect(divided.status, divided.stderr).toBe(0);
-        const parts = readdirSync(join(folder, "divided")).filter((name) => /\d-of-4/.test(name));
-        expect(parts).toHaveLength(4);
-        for (const output of ["two", "divided"]) {
-          const line = ["train", text, "-o", join(folder, output), "--resume", "--steps", "4"];
-          const ended = await runRanks(mpi, 2, "src/cli/main.ts", line);
-          expect(ended.status, ended.stderr).toBe(0);
+    const trains = isAlone || isItsTurn(number, 2);
+    if (trains)
+      it("heed train gives the same files on 2 and 4 ranks, and one error that all ranks know", async () => {
+        const folder = mkdtempSync(join(tmpdir(), "heed-train-"));
+        try {
+          const text = join(folder, "text.txt");
+          writeFileSync(text, "the cat sat on the mat and the dog ate the hat. ".repeat(200));
+          const command = (ranks: number, output: string, ...more: string[]) =>
+            runRanks(mpi, ranks, "src/cli/main.ts", [
+              ...[
+                "train",
+                text,
+                "-o",
+                join(folder, output),
+                "--steps",
+                "3",
+                "--batch",
+                "8",
+                "--vocab",
+                "300",
+              ],
+              ...["--layers", "1", "--width", "16", "--heads", "2", "--context", "16", ...more],
+            ]);
+          const [ranks2, ranks4] = [await command(2, "two"), await command(4, "four")];
+          expect([ranks2.status, ranks4.status], ranks2.stderr + ranks4.stderr).toEqual([0, 0]);
+          // Only rank 0 prints.
+          expect(ranks2.stdout.match(/parameters, \d+ token ids/g)).toHaveLength(1);
+          const bytes = (output: string) => readFileSync(join(folder, output, "checkpoint.safetensors"));
+          expect(bytes("four").equals(bytes("two"))).toBe(true);
+          // Pairs of ranks share each sequence: the losses are those of one process, up to rounding.
+          const pairs = await command(4, "pairs", "--sequence-ranks", "2", "--shard-optimizer");
+          expect(pairs.status, pairs.stderr).toBe(0);
+          const lossOf = (output: string) =>
+            JSON.parse(readFileSync(join(folder, output, "training.json"), "utf8")).loss;
+          expect(Math.abs(lossOf("pairs") - lossOf("two"))).toBeLessThan(1e-5);
+          // The optimizer's state and the checkpoint in four parts, from which two ranks continue.
+          const divided = await command(4, "divided", "--shard-optimizer");
+          expect(divided.status, divided.stderr).toBe(0);
+          const parts = readdirSync(join(folder, "divided")).filter((name) => /\d-of-4/.test(name));
+          expect(parts).toHaveLength(4);
+          for (const output of ["two", "divided"]) {
+            const line = ["train", text, "-o", join(folder, output), "--resume", "--steps", "4"];
+            const ended = await runRanks(mpi, 2, "src/cli/main.ts", line);
+            expect(ended.status, ended.stderr).toBe(0);
+          }
+          const model = (output: string) => readFileSync(join(folder, output, "model.safetensors"));
+          expect(model("divided").equals(model("two"))).toBe(true);
+          expect(readdirSync(join(folder, "divided")).filter((name) => /\d-of-[24]/.test(name))).toHaveLength(
+            6,
+          );
+          // An encoder with dropout drops the same elements in pairs; one pair and two have the same bits.
+          const options = ["--kind", "encoder", "--dropout", "0.2"];
+          const inPairs = [...options, "--sequence-ranks", "2"];
+          for (const ended of [
+            await command(2, "encoder", ...options),
+            await command(2, "pair", ...inPairs, "--accumulate", "8"),
+            await command(4, "two-pairs", ...inPairs, "--accumulate", "8"),
+          ])
+            expect(ended.status, ended.stderr).toBe(0);
+          expect(bytes("two-pairs").equals(bytes("pair"))).toBe(true);
+          expect(Math.abs(lossOf("pair") - lossOf("encoder"))).toBeLessThan(1e-5);
+          const again = await command(2, "two");
+          expect(again.status).toBe(1);
+          expect(again.stderr.match(/already has a checkpoint\.safetensors/g)).toHaveLength(1);
+        } finally {
+          rmSync(folder, { recursive: true, force: true });
         }
-        const model = (output: string) => readFileSync(join(folder, output, "model.safetensors"));
-        expect(model("divided").equals(model("two"))).toBe(true);
-        expect(readdirSync(join(folder, "divided")).filter((name) => /\d-of-[24]/.test(name))).toHaveLength(
-          6,
-        );
-        // An encoder with dropout drops the same elements in pairs; one pair and two have the same bits.
-        const options = ["--kind", "encoder", "--dropout", "0.2"];
-        const inPairs = [...options, "--sequence-ranks", "2"];
-        for (const ended of [
-          await command(2, "encoder", ...options),
-          await command(2, "pair", ...inPairs, "--accumulate", "8"),
-          await command(4, "two-pairs", ...inPairs, "--accumulate", "8"),
-        ])
-          expect(ended.status, ended.stderr).toBe(0);
-        expect(bytes("two-pairs").equals(bytes("pair"))).toBe(true);
-        expect(Math.abs(lossOf("pair") - lossOf("encoder"))).toBeLessThan(1e-5);
-        const again = await command(2, "two");
-        expect(again.status).toBe(1);
-        expect(again.stderr.match(/already has a checkpoint\.safetensors/g)).toHaveLength(1);
-      } finally {
-        rmSync(folder, { recursive: true, force: true });
-      }
-    });
+      });
 
     it.skipIf(installed.length < 2)(
       "a library of another implementation than the launcher's is named in an error",
