@@ -30,7 +30,7 @@ export const BUDGET = new Map([
   ["explorer", 19_710],
   ["lab", 16_150],
   ["bench", 4_920],
-  ["tools", 5_620],
+  ["tools", 5_650],
   ["examples", 1_290],
   ["python", 290],
 ]);
