@@ -71,6 +71,8 @@ export class Surface {
   #sheets: Sheets | undefined;
   #announcement = "";
   #announcing: ReturnType<typeof setTimeout> | undefined;
+  /** Whether an announcement waits that is no progress. */
+  #waits = false;
   #drawnProgress = 1;
   #unsubscribe = () => {};
   /** The height of the element in pixels, and up to which height it shows no caption. */
@@ -188,10 +190,13 @@ export class Surface {
     press(this.#keyed, event);
   }
 
-  /** Announces a text to screen readers, 150 ms after the last call. */
-  say(text: string): void {
+  /** Announces a text to screen readers, 150 ms after the last call. Progress does not replace what else waits to be announced. */
+  say(text: string, isProgress = false): void {
+    if (isProgress && this.#waits) return;
     clearTimeout(this.#announcing);
+    this.#waits = !isProgress;
     this.#announcing = setTimeout(() => {
+      this.#waits = false;
       this.#announcement = text;
       void this.#host.update();
     }, 150);
@@ -366,7 +371,7 @@ export class Surface {
     }
     if (Math.floor(4 * done) > Math.floor(4 * before) && before < 1) {
       emit("progress", { what: "heads", done });
-      this.say(`${percent(done)} of the heads measured`);
+      this.say(`${percent(done)} of the heads measured`, true);
     }
   }
 

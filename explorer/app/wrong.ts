@@ -4,8 +4,7 @@
  */
 import { argumentError, formatValue, OptionError, UnsupportedError } from "../../src/core/errors.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
-import { METRICS } from "../state/metrics.ts";
-import { DEFAULT, MAX_PINS, type State } from "../state/state.ts";
+import { DEFAULT, MAX_PINS, METRIC_NAMES, type State } from "../state/state.ts";
 import { codecOf, isValueOf } from "../state/url.ts";
 
 /** What an attribute that is no part of the state must be, and whether a value is that. */
@@ -94,7 +93,7 @@ const PART_VALUES: Readonly<Partial<Record<keyof State, string>>> = {
   modelCamera: "{ scale, x, y }",
   other: "{ text, layer, head }",
   pins: `a list of at most ${MAX_PINS} heads { block, layer, head }`,
-  filters: `a list of { metric, low, high }, each metric one of ${METRICS.map((metric) => metric.name).join(", ")}`,
+  filters: `a list of { metric, low, high }, each metric one of ${METRIC_NAMES.join(", ")}`,
   edits:
     'a list of { what: "scale", value }, { what: "query", index, value } and { what: "key", token, index, value }',
   ablated: "a list of { layer, head, replace, position }, each head once",

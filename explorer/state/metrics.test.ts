@@ -1,9 +1,9 @@
 /** The grid of heads, the edits of a cell, and what a click selects, as functions of the state. */
 import { describe, expect, it } from "vitest";
 import type { Session } from "../app/session.ts";
-import { arrange, BY_PATTERN } from "./metrics.ts";
+import { arrange, METRICS } from "./metrics.ts";
 import { clickCell, clickToken } from "./select.ts";
-import { DEFAULT, type State } from "./state.ts";
+import { BY_PATTERN, DEFAULT, METRIC_NAMES, type State } from "./state.ts";
 import { edit, editsOf } from "./whatif.ts";
 
 /** Two layers of three heads, whose measures are those of a list, one layer after the other. */
@@ -25,6 +25,10 @@ function gridOf(measures: readonly (object | undefined)[], change: Partial<State
   return arrange(session as unknown as Session, undefined, perRow);
 }
 const names = ({ placed }: ReturnType<typeof gridOf>) => placed.map(({ layer, head }) => `${layer}.${head}`);
+
+it("each measure by which heads are sorted has its texts", () => {
+  expect(METRICS.map(({ name }) => name)).toEqual(METRIC_NAMES);
+});
 
 describe("the grid of heads", () => {
   const entropies = [3, undefined, 1, Number.NaN, 2, 0].map((entropy) => ({ entropy }));

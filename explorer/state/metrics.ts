@@ -7,10 +7,10 @@ import type { Block } from "../../src/store/block.ts";
 import type { HeadMeasures } from "../../src/store/measures/measures.ts";
 import type { NumberOptions } from "../../src/store/text/number.ts";
 import type { Session } from "../app/session.ts";
-import type { HeadName, State } from "./state.ts";
+import { BY_PATTERN, type HeadName, type METRIC_NAMES, type State } from "./state.ts";
 
 export interface Metric {
-  readonly name: keyof HeadMeasures;
+  readonly name: (typeof METRIC_NAMES)[number];
   readonly label: string;
   readonly meaning: string;
   readonly options: NumberOptions;
@@ -74,9 +74,6 @@ interface Pattern {
   /** Whether a head has it; the first pattern that fits is the head's. */
   readonly fits: (measures: HeadMeasures, keys: number) => boolean;
 }
-
-/** The value of `sort` for heads in groups of one pattern. */
-export const BY_PATTERN = "pattern";
 
 const mostly =
   (name: "diagonal" | "previous" | "next" | "first" | "special" | "sameToken" | "induction" | "within") =>

@@ -21,6 +21,13 @@ export const CAUSES = ["off", "zero", "mean", "patch", "link", "renormalized"] a
 export const MEASURES = ["prediction", "text", "state", "weight"] as const;
 export const FLOWS = ["rollout", "flow"] as const;
 export const FUSES = ["mean", "max", "min"] as const;
+/** Names of the measures by which heads are sorted and filtered; metrics.ts has their texts. */
+export const METRIC_NAMES = [
+  "entropy", "effectiveKeys", "distance", "diagonal", "previous", "next", "first", "special", "sameToken",
+  "induction", "within", "maxWeight", "leak", "rowSum",
+] as const; // biome-ignore format: one list
+/** The value of `sort` for heads in groups of one pattern. */
+export const BY_PATTERN = "pattern";
 export const SORTS = ["list", "layers", "heads"] as const;
 
 export type StageName = State["stage"];

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DRAWINGS, PAGES } from "../views/registry.ts";
-import { BY_PATTERN, METRICS } from "./metrics.ts";
 import {
   AGGREGATES,
   ASK_ORDERS,
   ASKS,
+  BY_PATTERN,
   CAUSES,
   DEFAULT,
   DOMAINS,
@@ -14,6 +14,7 @@ import {
   HIDES,
   indexSet,
   MEASURES,
+  METRIC_NAMES,
   RAMPS,
   SORTS,
   STAGES,
@@ -59,13 +60,12 @@ const state: fc.Arbitrary<State> = fc.record({
   aggregate: fc.constantFrom(...AGGREGATES),
   querySegments: set,
   keySegments: set,
-  sort: fc.constantFrom("", BY_PATTERN, ...METRICS.map((metric) => metric.name)),
+  sort: fc.constantFrom("", BY_PATTERN, ...METRIC_NAMES),
   descending: fc.boolean(),
   sortHow: fc.constantFrom(...SORTS),
-  filters: fc.array(
-    fc.record({ metric: fc.constantFrom(...METRICS.map((one) => one.name)), low: finite, high: finite }),
-    { maxLength: 3 },
-  ),
+  filters: fc.array(fc.record({ metric: fc.constantFrom(...METRIC_NAMES), low: finite, high: finite }), {
+    maxLength: 3,
+  }),
   flipped: fc.boolean(),
   camera,
   modelCamera: camera,

@@ -19,12 +19,12 @@ import {
 } from "../../ui/address.ts";
 import { DRAWINGS, PAGES } from "../views/registry.ts";
 import { ablatedCode } from "./causes/ablation.ts";
-import { BY_PATTERN, METRICS, metricOf } from "./metrics.ts";
 import type { Camera, Edit, Filter, HeadName, State, SwitchedHead } from "./state.ts";
 import {
   AGGREGATES,
   ASK_ORDERS,
   ASKS,
+  BY_PATTERN,
   CAUSES,
   DEFAULT,
   DOMAINS,
@@ -34,6 +34,7 @@ import {
   indexSet,
   MAX_PINS,
   MEASURES,
+  METRIC_NAMES,
   RAMPS,
   SORTS,
   STAGES,
@@ -137,6 +138,8 @@ const pins: Codec<readonly HeadName[], Pick<State, "block">> = {
   },
 };
 
+const isMetric = (name: string | undefined): name is string => METRIC_NAMES.some((one) => one === name);
+
 /** `entropy:0.2:1.4,first:0:0.5`. */
 const filters: Codec<readonly Filter[]> = {
   write: (value) =>
@@ -146,7 +149,7 @@ const filters: Codec<readonly Filter[]> = {
     for (const one of text.split(",")) {
       const [name = "", low = "", high = ""] = one.split(":");
       const [metric, from, to] = [unquote(name), parseFinite(low), parseFinite(high)];
-      if (metric !== undefined && metricOf(metric) && from !== undefined && to !== undefined)
+      if (isMetric(metric) && from !== undefined && to !== undefined)
         list.push({ metric, low: from, high: to });
     }
     return list;
@@ -235,7 +238,7 @@ const PARTS: readonly AddressPart<State>[] = [
   ["g", "aggregate", nameOf(AGGREGATES)],
   ["qs", "querySegments", set],
   ["ks", "keySegments", set],
-  ["o", "sort", nameOf<string>(["", BY_PATTERN, ...METRICS.map(({ name }) => name)])],
+  ["o", "sort", nameOf<string>(["", BY_PATTERN, ...METRIC_NAMES])],
   ["od", "descending", flag],
   ["oh", "sortHow", nameOf(SORTS)],
   ["f", "filters", filters],

@@ -4,9 +4,17 @@ import { live } from "lit/directives/live.js";
 import { type HeadRef, headsOf } from "../../../src/store/block.ts";
 import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { css } from "../../../ui/css.ts";
-import { BY_PATTERN, METRICS, metricOf, metricValue } from "../../state/metrics.ts";
+import { METRICS, metricOf, metricValue } from "../../state/metrics.ts";
 import { WITHOUT_TOKENS } from "../../state/select.ts";
-import { type Filter, MAX_PINS, PIN_LETTERS, SORTS, sameHead, togglePin } from "../../state/state.ts";
+import {
+  BY_PATTERN,
+  type Filter,
+  MAX_PINS,
+  PIN_LETTERS,
+  SORTS,
+  sameHead,
+  togglePin,
+} from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
 import { bar, choice, numeral, select, type Ui } from "../ui.ts";
 

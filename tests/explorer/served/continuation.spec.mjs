@@ -10,6 +10,22 @@ test.afterAll(endAll);
 
 const TEXT = "the president of the united";
 
+/** What is announced from now on: progress of other work may follow it at once. @param {Page} page */
+const announcements = (page) =>
+  page.evaluateHandle(() => {
+    const status = /** @type {Element} */ (
+      document.querySelector("attention-view")?.shadowRoot?.querySelector("[role=status].hid")
+    );
+    /** @type {string[]} */
+    const texts = [];
+    new MutationObserver(() => texts.push(status.textContent ?? "")).observe(status, {
+      characterData: true,
+      childList: true,
+      subtree: true,
+    });
+    return texts;
+  });
+
 /** How many rows the picture has, and the row of the cursor. @param {Page} page */
 const rows = (page) =>
   page.evaluate(() => {
@@ -56,12 +72,13 @@ test("a decoder continues the text: greedy, then with a seed; stopped; each toke
   await pane.getByRole("button", { name: "sampled" }).press("Enter");
   await pane.getByLabel("temperature").fill("1");
   await pane.getByLabel("seed").fill("7");
+  const announced = await announcements(page);
   await pane.getByRole("button", { name: "Continue by decoder" }).press("Enter");
   await expect.poll(async () => (await tokens()).length, { timeout: 60_000 }).toBe(4);
   const drawn = wanted({ maxTokens: 4, temperature: 1, seed: 7 });
   await expect.poll(async () => (await tokens()).map((text) => text.trim())).toEqual(drawn);
   await expect(pane.locator(".written")).toContainText("temperature 1, seed 7");
-  await expect(page.locator("attention-view [role=status].hid")).toHaveText(/^decoder wrote 4 tokens\.$/);
+  await expect.poll(() => announced.jsonValue()).toContain("decoder wrote 4 tokens.");
 
   await pane.getByLabel("tokens").fill("400");
   await pane.getByRole("button", { name: "Continue by decoder" }).click();
