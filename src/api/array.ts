@@ -1,9 +1,10 @@
 /**
  * Array operations, one function each, so that a program bundles only those that it calls. On the CPU they run in the loops of
- * reference/array.ts, on another device in its backend, which dispatch/ chooses.
+ * reference/array.ts and order.ts, on another device in its backend, which dispatch/ chooses.
  */
 import type { ArrayOperation } from "../backend/array.ts";
 import * as loops from "../reference/array.ts";
+import * as ordered from "../reference/order.ts";
 import { runArray } from "./dispatch/array.ts";
 
 export type { Comparison, ElementFunction } from "../backend/array.ts";
@@ -21,11 +22,11 @@ export const where = /* @__PURE__ */ calls(loops.where);
 /** y = a^b, broadcast. */
 export const power = /* @__PURE__ */ calls(loops.power);
 /** y = whether a ∘ b, broadcast. */
-export const compare = /* @__PURE__ */ calls(loops.compare);
+export const compare = /* @__PURE__ */ calls(ordered.compare);
 /** y = running sums. */
-export const cumsum = /* @__PURE__ */ calls(loops.cumsum);
+export const cumsum = /* @__PURE__ */ calls(ordered.cumsum);
 /** The elements in order, and their indices before. */
-export const sort = /* @__PURE__ */ calls(loops.sort);
+export const sort = /* @__PURE__ */ calls(ordered.sort);
 /** db = −dy·y/b: the gradient of a quotient y = a/b. */
 export const divideBackward = /* @__PURE__ */ calls(loops.divideBackward);
 /** y = x in the dtype of y. */
@@ -39,9 +40,9 @@ export const elementwiseBackward = /* @__PURE__ */ calls(loops.elementwiseBackwa
 /** y = Σ x. */
 export const sum = /* @__PURE__ */ calls(loops.sum);
 /** The largest or smallest element of each row, and its index. */
-export const extreme = /* @__PURE__ */ calls(loops.extreme);
+export const extreme = /* @__PURE__ */ calls(ordered.extreme);
 /** dx = dy at the positions of an `extreme`. */
-export const extremeBackward = /* @__PURE__ */ calls(loops.extremeBackward);
+export const extremeBackward = /* @__PURE__ */ calls(ordered.extremeBackward);
 /** y = softmax(x) over the last axis. */
 export const softmax = /* @__PURE__ */ calls(loops.softmax);
 /** dx = y·(dy − Σ dy·y). */

@@ -1,8 +1,8 @@
 /**
  * Array operations in plain loops: these define each operation and run it on the CPU. One function each, so that a program
- * bundles only those that it calls; `arrayOperation` runs any of them. Sums are in float64, rounded once when stored.
+ * bundles only those that it calls. Those that compare elements are in order.ts. Sums are in float64, rounded once when stored.
  */
-import type { ArrayOperation, Comparison, ElementFunction } from "../backend/array.ts";
+import type { ArrayOperation, ElementFunction } from "../backend/array.ts";
 import { DTYPES, type DType, narrow, readerOf, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatValue } from "../core/errors.ts";
 import { type Numbers, numbersOf, type Precision, uninitialized } from "../core/numbers.ts";
@@ -10,13 +10,13 @@ import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/rand
 import { denseOf, eachRow, rowMajor, sizeOf, Tensor } from "../core/tensor.ts";
 
 /** The operation of a name. */
-type Named<N extends ArrayOperation["name"]> = Extract<ArrayOperation, { name: N }>;
+export type Named<N extends ArrayOperation["name"]> = Extract<ArrayOperation, { name: N }>;
 
 /** The elements of a result, which is row-major and starts at the first element of its array. */
-const resultOf = (y: Tensor): Numbers => y.data as Numbers;
+export const resultOf = (y: Tensor): Numbers => y.data as Numbers;
 
 /** `t` broadcast to `shape`, in row-major order. For reading only: the tensor's own array where nothing repeats. */
-function broadcastTo(t: Tensor, shape: readonly number[]): Numbers {
+export function broadcastTo(t: Tensor, shape: readonly number[]): Numbers {
   const size = sizeOf(shape);
   if (t.size === size) return numbersOf(t);
   const out = uninitialized(t.dtype as Precision, size);
@@ -115,54 +115,6 @@ export function power({ a, b, y }: Named<"power">): void {
   for (let n = 0; n < out.length; n++) out[n] = p[n] ** q[n];
 }
 
-const COMPARISONS: Readonly<Record<Comparison, (a: number, b: number) => boolean>> = {
-  lt: (a, b) => a < b,
-  le: (a, b) => a <= b,
-  eq: (a, b) => a === b,
-  ne: (a, b) => a !== b,
-};
-
-/** y = whether a ∘ b. */
-export function compare({ function: f, a, b, y }: Named<"compare">): void {
-  const [p, q] = [a, b].map((t) => broadcastTo(new Tensor(t.toFloat64(), t.shape, "float64"), y.shape));
-  const [out, holds] = [y.data as Uint8Array, COMPARISONS[f]];
-  for (let n = 0; n < out.length; n++) out[n] = Number(holds(p[n], q[n]));
-}
-
-/** y = running sums. */
-export function cumsum({ x, reverse, y }: Named<"cumsum">): void {
-  const [outer, length, inner] = x.shape;
-  const [from, out] = [numbersOf(x), resultOf(y)];
-  for (let row = 0; row < outer * inner; row++) {
-    const start = Math.floor(row / inner) * inner * length + (row % inner);
-    let total = 0;
-    for (let i = 0; i < length; i++) {
-      const at = start + (reverse ? length - 1 - i : i) * inner;
-      total += from[at];
-      out[at] = total;
-    }
-  }
-}
-
-/** The elements in order, and their indices before. */
-export function sort({ x, descending, y, position }: Named<"sort">): void {
-  const [outer, length, inner] = x.shape;
-  const [from, out, at] = [numbersOf(x), resultOf(y), position.data as Int32Array];
-  const rank = (a: number, b: number) => (a !== a ? Number(b === b) : b !== b ? -1 : a - b || 0);
-  for (let row = 0; row < outer * inner; row++) {
-    const start = Math.floor(row / inner) * inner * length + (row % inner);
-    // ∞ − ∞ is NaN, which `|| 0` makes equal.
-    const order = Int32Array.from({ length }, (_, n) => n).sort((i, j) => {
-      const difference = rank(from[start + i * inner], from[start + j * inner]);
-      return (descending ? -difference : difference) || i - j;
-    });
-    for (const [n, i] of order.entries()) {
-      out[start + n * inner] = from[start + i * inner];
-      at[start + n * inner] = i;
-    }
-  }
-}
-
 /** y = factor·x. */
 export function scale({ x, factor, y }: Named<"scale">): void {
   const [from, out] = [numbersOf(x), resultOf(y)];
@@ -214,35 +166,6 @@ export function sum({ x, y }: Named<"sum">): void {
     next += count;
   });
   resultOf(y).set(total);
-}
-
-/** The largest or smallest element of each row, and its index. */
-export function extreme({ function: f, x, y, position }: Named<"extreme">): void {
-  const [, length, inner] = x.shape;
-  const [from, out, at] = [numbersOf(x), resultOf(y), position.data as Int32Array];
-  for (let n = 0; n < out.length; n++) {
-    const start = Math.floor(n / inner) * inner * length + (n % inner);
-    let best = 0;
-    let extremum = from[start];
-    for (let i = 1; i < length; i++) {
-      const value = from[start + i * inner];
-      if ((f === "max" ? value > extremum : value < extremum) || (value !== value && extremum === extremum)) {
-        best = i;
-        extremum = value;
-      }
-    }
-    out[n] = extremum;
-    at[n] = best;
-  }
-}
-
-/** dx = dy at the positions, 0 elsewhere. */
-export function extremeBackward({ dy, position, dx }: Named<"extreme-backward">): void {
-  const [, length, inner] = dx.shape;
-  const [upstream, out, at] = [numbersOf(dy), resultOf(dx).fill(0), position.data as Int32Array];
-  const block = dy.shape[1] * inner;
-  for (let n = 0; n < upstream.length; n++)
-    out[Math.floor(n / block) * inner * length + at[n] * inner + (n % inner)] = upstream[n];
 }
 
 /** y = softmax(x) over the last axis. */
@@ -410,35 +333,3 @@ function logSumExp(lses: readonly Float64Array[], row: number): number {
   for (const lse of lses) total += Math.exp(lse[row] - m);
   return m + Math.log(total);
 }
-
-/** The loops of each operation. */
-const LOOPS: {
-  readonly [N in ArrayOperation["name"]]: (operation: Named<N>) => void;
-} = {
-  binary,
-  "divide-backward": divideBackward,
-  cast,
-  where,
-  power,
-  compare,
-  cumsum,
-  sort,
-  scale,
-  elementwise,
-  "elementwise-backward": elementwiseBackward,
-  sum,
-  extreme,
-  "extreme-backward": extremeBackward,
-  softmax,
-  "softmax-backward": softmaxBackward,
-  assign,
-  embedding,
-  "embedding-backward": embeddingBackward,
-  rope,
-  dropout,
-  mergeStates,
-};
-
-/** Runs an array operation. */
-export const arrayOperation = (operation: ArrayOperation): void =>
-  (LOOPS[operation.name] as (operation: ArrayOperation) => void)(operation);

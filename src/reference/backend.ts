@@ -8,8 +8,8 @@
 import type { Backend, BackendPart, Operation } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan/plan.ts";
 import { zeros } from "../core/create/construct.ts";
-import { arrayOperation } from "./array.ts";
 import { referenceMatmul } from "./matmul.ts";
+import { arrayOperation } from "./order.ts";
 import { referenceBackward } from "./problem-backward.ts";
 import { referenceForward, referenceWeights } from "./problem-forward.ts";
 import { referenceRowwise } from "./rowwise.ts";

@@ -21,7 +21,7 @@ export const forwardName = ({ tile: { rows, perThread }, lanes }: ForwardShape):
 /** What a level needs, and its tile of calls of more than 32 queries. */
 export interface Level {
   readonly name: LevelName;
-  readonly features: readonly GPUFeatureName[];
+  readonly features: readonly string[];
   /** Bytes of workgroup memory. */
   readonly workgroupBytes: number;
   readonly tile: RowTile;

@@ -16,6 +16,7 @@ import { type RowTile, threadsOf } from "./tile.ts";
 export interface TuneCache {
   /** The text of a key; null or undefined where there is none. */
   getItem(key: string): string | null | undefined;
+  /** Stores the text of a key. */
   setItem(key: string, text: string): void;
 }
 

@@ -43,13 +43,8 @@ export const GROUPS = [
     includeDependenciesRecursively: false,
   },
   {
-    name: "recurrent",
-    test: /[\\/]src[\\/]nn[\\/](?:embedding|history[\\/](?:gru|luong|encoder-decoder)|ops[\\/](?:lookup|select))\.ts$/,
-    includeDependenciesRecursively: false,
-  },
-  {
     name: "layers",
-    test: /[\\/]src[\\/]nn[\\/](?:history[\\/](?:scored|additive|additive-scores)|key-mask|linear|module|initialize|ops[\\/](?:attend|activations))\.ts$/,
+    test: /[\\/]src[\\/]nn[\\/](?:embedding|history[\\/](?:scored|additive|additive-scores|gru|luong|encoder-decoder)|key-mask|linear|module|initialize|ops[\\/](?:attend|activations|lookup|select))\.ts$/,
     includeDependenciesRecursively: false,
   },
 ];
