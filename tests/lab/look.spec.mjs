@@ -6,13 +6,13 @@
 import { expect } from "@playwright/test";
 import { turn } from "../../tools/parts/turn.mjs";
 import { CONTRAST, violations } from "../support/axe.mjs";
-import { countInTurn, sweepSize } from "../support/cases/count.ts";
+import { countInTurn, isItsTurn, sweepSize } from "../support/cases/count.ts";
 import { names, open, quiet, reach, test, write } from "./visit.mjs";
 
 const WIDTHS = [1280, 375];
 const isAll = sweepSize(1, 2) === 2;
-/** A desk for one page, a phone for the next, the other way in the next turn; both for each with HEED_ALL=1. @param {number} at */
-const widthsOf = (at) => (isAll ? WIDTHS : [WIDTHS[(at + turn) % 2]]);
+/** Of four turns a page is seen on a desk in one, on a phone in another; both with HEED_ALL=1. @param {number} at */
+const widthsOf = (at) => WIDTHS.filter((_, n) => isItsTurn(at + n, 4));
 /** The color schemes in which axe looks at the first (0) or the last (1) state of a page. @param {number} at @param {number} state */
 const schemesOf = (at, state) => {
   const schemes = /** @type {const} */ (["dark", "light"]);

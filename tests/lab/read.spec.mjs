@@ -4,6 +4,7 @@
  * before they are asked, sentences of one word, and pages without scripts. Needs dist/.
  */
 import { expect } from "@playwright/test";
+import { inTurn } from "../support/cases/count.ts";
 import { names, quiet, reach, test, write } from "./visit.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
@@ -268,7 +269,7 @@ test("a link to a step opens with the picture of that step", ({ visit }) =>
     expect(page.locator(".picture svg.wide")).toContainText("output = softmax · V"),
   ));
 
-for (const name of names)
+for (const name of inTurn(names, 3))
   test(`${name}: every part of a formula is MathML after the page has drawn it`, ({ visit }) =>
     visit(`${name}.html`, {}, async (page) => {
       // A part that a template of its own has drawn would be HTML, which formulas do not show. The text is drawn again at each stop.

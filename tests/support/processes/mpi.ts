@@ -3,7 +3,9 @@
  * (debian.mjs). If one is not available, its tests are counted as skipped.
  */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { at, pinned } from "../../../tools/setup.mjs";
 import { installPackages } from "./debian.mjs";
 
@@ -78,6 +80,8 @@ export function startRanks(
   env: Readonly<Record<string, string>> = {},
   node: string = pinned(),
 ): Job {
+  // Open MPI's files of a job: another job that ends at the same moment would delete a folder that both use.
+  const files = mkdtempSync(join(tmpdir(), "mpi-"));
   const child = spawn(
     implementation.launcher,
     [...implementation.args, "-n", String(ranks), node, at(program), ...args],
@@ -88,6 +92,7 @@ export function startRanks(
         HEED_THREADS: "1",
         HEED_MPI_QUIET: "1",
         NODE_NO_WARNINGS: "1",
+        OMPI_MCA_orte_tmpdir_base: files,
         ...implementation.env,
         ...env,
       },
@@ -104,6 +109,7 @@ export function startRanks(
     const timer = setTimeout(() => child.kill("SIGKILL"), 170_000);
     child.on("close", (status, signal) => {
       clearTimeout(timer);
+      rmSync(files, { recursive: true, force: true });
       resolve({ status, signal, stdout, stderr, at: Date.now() });
     });
   });
