@@ -9,13 +9,19 @@ import { checkCount, checkMethods, refuseValue, UnsupportedError } from "../core
 import { checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
 import { device, limitMemory, session, start, stop } from "./device.ts";
-import { LEVELS, type LevelName, levelReason } from "./levels.ts";
+import {
+  LEVELS,
+  type LevelName,
+  levelReason,
+  type TuneCache,
+  type TuneOptions,
+  type TuneResult,
+} from "./levels.ts";
 import { faultsOf, selfTests } from "./self-test/first-use.ts";
 import type { GpuSession } from "./session.ts";
-import { defaultCache, type TuneCache, type TuneOptions, type TuneResult, tune } from "./tune.ts";
+import { defaultCache, tune } from "./tune.ts";
 
-export type { LevelName } from "./levels.ts";
-export type { TuneCache, TuneOptions, TuneResult } from "./tune.ts";
+export type { LevelName, TuneCache, TuneOptions, TuneResult } from "./levels.ts";
 
 /** Options of `webgpu`. @beta */
 export interface WebGpuOptions {

@@ -45,6 +45,31 @@ export const TILES: readonly RowTile[] = [
   { rows: 128, perThread: 8 },
 ];
 
+/** Where choices are stored, such as `localStorage`. @beta */
+export interface TuneCache {
+  /** The text of a key; null or undefined where there is none. */
+  getItem(key: string): string | null | undefined;
+  /** Stores the text of a key. */
+  setItem(key: string, text: string): void;
+}
+
+/** What is measured: attention of `heads` heads of `tokens` × `tokens`, with `size` columns a head. @beta */
+export interface TuneOptions {
+  /** Default 1,024. */
+  readonly tokens?: number;
+  /** Default 64. */
+  readonly size?: number;
+  /** Default 8. */
+  readonly heads?: number;
+}
+
+/** A choice: the tile, and the milliseconds of each that was measured; none where the choice was cached. @beta */
+export interface TuneResult {
+  readonly tile: string;
+  readonly cached: boolean;
+  readonly times: Readonly<Record<string, number>>;
+}
+
 /** An adapter that must not use a level, and why. `adapter` is matched with its vendor, architecture and description. */
 export interface Blocked {
   readonly adapter: RegExp;

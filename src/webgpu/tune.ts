@@ -7,35 +7,10 @@ import { tensorOver } from "../core/device/tensor.ts";
 import { sizeOf } from "../core/tensor.ts";
 import { chunksOf, forward, workgroupBytes } from "./attention/forward.ts";
 import { device } from "./device.ts";
-import { lanesOf, TILES } from "./levels.ts";
+import { lanesOf, TILES, type TuneCache, type TuneOptions, type TuneResult } from "./levels.ts";
 import { forwardFault } from "./self-test/first-use.ts";
 import type { GpuSession } from "./session.ts";
 import { type RowTile, threadsOf } from "./tile.ts";
-
-/** Where choices are stored, such as `localStorage`. @beta */
-export interface TuneCache {
-  /** The text of a key; null or undefined where there is none. */
-  getItem(key: string): string | null | undefined;
-  /** Stores the text of a key. */
-  setItem(key: string, text: string): void;
-}
-
-/** What is measured: attention of `heads` heads of `tokens` × `tokens`, with `size` columns a head. @beta */
-export interface TuneOptions {
-  /** Default 1,024. */
-  readonly tokens?: number;
-  /** Default 64. */
-  readonly size?: number;
-  /** Default 8. */
-  readonly heads?: number;
-}
-
-/** A choice: the tile, and the milliseconds of each that was measured; none where the choice was cached. @beta */
-export interface TuneResult {
-  readonly tile: string;
-  readonly cached: boolean;
-  readonly times: Readonly<Record<string, number>>;
-}
 
 /** Milliseconds of a measurement, and how often it is repeated. */
 const [LONG_ENOUGH, ROUNDS] = [20, 3];
