@@ -10,7 +10,7 @@ import { at, root } from "./setup.mjs";
 /** Folders and their largest number of lines. */
 export const BUDGET = new Map([
   ["src/api", 1_450],
-  ["src/backend", 2_870],
+  ["src/backend", 2_860],
   ["src/cli", 8_430],
   ["src/cluster", 4_320],
   ["src/core", 3_390],

@@ -10,7 +10,6 @@ export {
   isDeviceData,
   type TensorStorage,
 } from "../core/device/device.ts";
-export { tensorOver } from "../core/device/tensor.ts";
 export { arrayFor, type DataOf, type DType, type FloatDType, type TypedData } from "../core/dtype.ts";
 export { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/keys.ts";
 export {
@@ -75,7 +74,7 @@ export type { Plan, SimdLevel } from "./plan/plan.ts";
 export type { RowPositions } from "./positions.ts";
 export type { MaskTensor, Problem } from "./problem.ts";
 export type { Product } from "./product.ts";
-export { registerBackend } from "./register.ts";
+export { registerBackend, tensorOver } from "./register.ts";
 export {
   type AdamWOperation,
   type AdamWScalars,

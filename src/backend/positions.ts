@@ -117,9 +117,7 @@ function offsetsOf(
     );
   return Float64Array.from(values, (at) => {
     if (at !== 0 && !(Number.isInteger(at) && Math.abs(at) + rows < 2 ** 31))
-      throw new OptionError(code, `${what}: ${name} must be integers below 2^31, got ${formatValue(at)}`, {
-        got: at,
-      });
+      refuseGot(code, `${what}: ${name} must be integers below 2^31`, at);
     return at;
   });
 }

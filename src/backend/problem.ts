@@ -124,11 +124,7 @@ export function resolve(
       },
     );
   if (query.dtype !== "float64" && !Number.isFinite(Math.fround(scale)) && shape.dk > 0)
-    throw new OptionError(
-      "scale",
-      `${what}: scale must fit float32, in which ${query.dtype} is computed, got ${formatValue(scale)}`,
-      { scale },
-    );
+    refuseGot("scale", `${what}: scale must fit float32, in which ${query.dtype} is computed`, scale);
   const dropoutP = options.dropoutP ?? 0;
   if (!(typeof dropoutP === "number" && dropoutP >= 0 && dropoutP < 1))
     refuseGot("dropout", `${what}: dropoutP must be in [0, 1)`, dropoutP);

@@ -1,9 +1,9 @@
-/** Registers the backend of a device. Apart from registered.ts, so that a page without such a device does not load it. */
-import { type Device, setPlacement } from "../core/device/device.ts";
-import { tensorOver } from "../core/device/tensor.ts";
-import type { DType, TypedData } from "../core/dtype.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
-import type { Tensor } from "../core/tensor.ts";
+/** Registers the backend of a device, and makes tensors over its storage. Apart from registered.ts, so that a page without such a device does not load it. */
+import { type Device, type DeviceData, setPlacement, type TensorStorage } from "../core/device/device.ts";
+import { tensorOver as unchecked } from "../core/device/tensor.ts";
+import { checkArray, checkDType, type DType, type TypedData } from "../core/dtype.ts";
+import { checkArgument, OptionError, refuseGot } from "../core/errors.ts";
+import { checkShape, sizeOf, type Tensor } from "../core/tensor.ts";
 import type { Backend } from "./contract.ts";
 import { backends } from "./registered.ts";
 
@@ -16,10 +16,10 @@ import { backends } from "./registered.ts";
  */
 export function registerBackend(backend: Backend, device: Device): void {
   if (typeof backend?.device !== "string" || typeof device?.name !== "string")
-    throw new OptionError(
+    refuseGot(
       "backend",
-      `registerBackend: expected a backend with the name of its device and that device, registerBackend(backend, device), got ${formatValue(backend)} and ${formatValue(device)}`,
-      { backend, device },
+      "registerBackend: expected a backend with the name of its device and that device, registerBackend(backend, device)",
+      backend,
     );
   if (backend.device !== device.name || device.name === "cpu")
     throw new OptionError(
@@ -31,8 +31,29 @@ export function registerBackend(backend: Backend, device: Device): void {
     place<D extends DType>(data: TypedData, shape: readonly number[], dtype: D): Tensor<D> {
       const storage = device.allocate(dtype, data.length);
       device.write(storage, data);
-      return tensorOver(storage, shape, dtype);
+      return unchecked(storage, shape, dtype);
     },
   });
   backends.set(device.name, backend);
+}
+
+/**
+ * A tensor over storage of any device; nothing is copied.
+ *
+ * @throws unless `storage` is a handle or a typed array of this dtype with an element for each of the shape
+ * @beta
+ */
+export function tensorOver<D extends DType>(
+  storage: TensorStorage,
+  shape: readonly number[],
+  dtype: D,
+): Tensor<D> {
+  const size = sizeOf(shape);
+  checkShape("tensorOver", shape);
+  checkDType("tensorOver", dtype);
+  const { device, dtype: stored = dtype, length } = Object(storage) as Partial<DeviceData>;
+  if (device === undefined) checkArray("tensorOver", storage, dtype);
+  const isRight = stored === dtype && Number(length) >= size;
+  checkArgument(isRight, "tensorOver", `storage of ${size} elements of ${dtype}`, storage);
+  return unchecked(storage, shape, dtype);
 }

@@ -28,11 +28,7 @@ export function requestedWeights(
     refuseGot("weights", `${what}: returnWeights must be true, false or { heads?, rows? }`, request);
   for (const name of Object.keys(request))
     if (name !== "heads" && name !== "rows")
-      throw new OptionError(
-        "weights",
-        `${what}: returnWeights takes heads and rows, got ${formatValue(name)}`,
-        { option: name },
-      );
+      refuseGot("weights", `${what}: returnWeights takes heads and rows`, name);
   return selectionOf(what, request, shape);
 }
 
@@ -41,11 +37,7 @@ export function selectionOf(what: string, request: HeadsAndRows, shape: Shape): 
   const pick = (name: string, indices: readonly number[] | undefined, n: number): number[] => {
     if (indices === undefined) return Array.from({ length: n }, (_, i) => i);
     if (!Array.isArray(indices) && !ArrayBuffer.isView(indices))
-      throw new OptionError(
-        "selection",
-        `${what}: ${name} must be a list of integers, got ${formatValue(indices)}`,
-        { [name]: indices },
-      );
+      refuseGot("selection", `${what}: ${name} must be a list of integers`, indices);
     return Array.from(indices, (x) => {
       if (!(Number.isInteger(x) && x >= -n && x < n))
         throw new OptionError(

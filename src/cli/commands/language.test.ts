@@ -237,6 +237,7 @@ describe("heed generate", () => {
     [["generate", "decoder", "a", "b"], "name a model and one prompt"],
     [["generate", "decoder", "a", "--top-p", "1.5"], "--top-p must be above 0, at most 1"],
     [["generate", "decoder", "a", "--temperature", "-1"], "--temperature must be ≥ 0"],
+    [["generate", "decoder", "a", "--seed", "3"], "--seed draws nothing without a temperature"],
     [
       ["generate", "decoder", "a", "--temperature", "0", "--top-k", "3"],
       "--temperature 0 takes the most likely token",

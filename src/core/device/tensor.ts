@@ -68,7 +68,7 @@ function throwNotOnCpu({ device }: DeviceData): never {
   );
 }
 
-/** A tensor over storage of any device; nothing is copied. @beta */
+/** A tensor over storage of any device; nothing is copied, and nothing checked. */
 export function tensorOver<D extends DType>(
   storage: TensorStorage,
   shape: readonly number[],

@@ -3,8 +3,8 @@
  * each step reads the cache and computes one row of the decoder. Results equal those of transformers' `generate`.
  */
 import { tidy } from "../../api/tidy.ts";
-import { checkCount, refuseValue, UnsupportedError } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkCount, checkInteger, checkNumber, refuseValue, UnsupportedError } from "../../core/errors.ts";
+import { checkKind, checkOptionNames } from "../../core/option-names.ts";
 import {
   checkSlices,
   type ReadingSlices,
@@ -22,6 +22,7 @@ import {
   type GenerateOptions,
   runNow,
   stopIds,
+  temperatureOf,
 } from "../inference/sampling.ts";
 import { beamSearch } from "./beam.ts";
 import type { EncoderDecoder } from "./encoder-decoder.ts";
@@ -153,27 +154,24 @@ export function* targetSlices(
 }
 
 function checkSearch(what: string, options: TargetOptions, vocabulary: number): void {
-  const { beams, temperature = 0, lengthPenalty, earlyStopping, noRepeat, minTokens, firstId } = options;
-  const refuse = (name: string, expected: string, got: unknown): never => {
-    refuseValue(what, name, expected, got);
-  };
-  const integer = (name: string, value: unknown, least: number) =>
-    value === undefined ||
-    (Number.isInteger(value) && (value as number) >= least) ||
-    refuse(name, `an integer ≥ ${least}`, value);
-  integer("beams", beams, 1);
-  integer("noRepeat", noRepeat, 0);
-  integer("minTokens", minTokens, 0);
-  if (lengthPenalty !== undefined && !Number.isFinite(lengthPenalty))
-    refuse("lengthPenalty", "a number", lengthPenalty);
-  if (earlyStopping !== undefined && typeof earlyStopping !== "boolean")
-    refuse("earlyStopping", "true or false", earlyStopping);
-  if (firstId !== undefined && !(Number.isInteger(firstId) && firstId >= 0 && firstId < vocabulary))
-    refuse("firstId", `an id from 0 to ${vocabulary - 1}`, firstId);
-  if ((beams ?? 1) > 1 && temperature > 0)
+  const {
+    beams = 1,
+    lengthPenalty = 1,
+    noRepeat = 0,
+    minTokens = 0,
+    firstId = 0,
+    earlyStopping = false,
+  } = options;
+  checkInteger(what, "beams", beams, 1);
+  checkInteger(what, "noRepeat", noRepeat, 0);
+  checkInteger(what, "minTokens", minTokens, 0);
+  checkNumber(what, "lengthPenalty", lengthPenalty, -Infinity);
+  checkKind(what, "earlyStopping", "true or false", earlyStopping);
+  checkInteger(what, "firstId", firstId, 0, vocabulary - 1);
+  if (beams > 1 && temperatureOf(options) > 0)
     throw new UnsupportedError(
       "beams",
-      `${what}: beam search takes the most likely texts, so it has no temperature; leave out one of them`,
+      `${what}: beam search takes the most likely texts, so it has no temperature, topK, topP or minP; leave out one of them`,
     );
 }
 
@@ -185,9 +183,8 @@ function processor(
 ): (scores: Float64Array, text: readonly number[]) => Float64Array {
   const { suppressed_ids, forced_eos_token_id: lastId, decoder_start_token_id: start } = config;
   return (scores, text) => {
-    const forced = text.length === 0 && firstId !== undefined ? firstId : undefined;
-    const last = text.length + 1 === maxTokens ? lastId : undefined;
-    const only = last ?? forced;
+    const only =
+      (text.length + 1 === maxTokens ? lastId : undefined) ?? (text.length === 0 ? firstId : undefined);
     if (only !== undefined) return scores.fill(Number.NEGATIVE_INFINITY).fill(0, only, only + 1);
     const exclude = (id: number) => {
       scores[id] = Number.NEGATIVE_INFINITY;

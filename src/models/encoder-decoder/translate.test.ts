@@ -97,6 +97,7 @@ test.each([
 
 test("beams with a temperature, an unknown language, a text that is too long and another model are refused", async () => {
   expect(() => translate(model, text, { beams: 2, temperature: 1 })).toThrow(UnsupportedError);
+  expect(() => translate(model, text, { beams: 2, topK: 3 })).toThrow(UnsupportedError);
   expect(() => translate(model, text, { to: "deu_Latn" })).toThrow(/no special token of this name/);
   expect(() => translate(model, "a ".repeat(40))).toThrow(/reads at most 24/);
   const decoder = await readModel(locateShipped("decoder"));

@@ -92,6 +92,8 @@ describe("generate", () => {
     const drawn = new Set(Array.from({ length: 20 }, (_, seed) => all({ temperature: 1.5, seed }).join()));
     expect(drawn.size).toBeGreaterThan(10);
     expect(all({ temperature: 1, topK: 1, seed: 9 })).toEqual(all({}));
+    for (const narrow of [{ topK: 5 }, { topP: 0.9 }, { minP: 0.01 }])
+      expect(all({ ...narrow, seed: 5 })).toEqual(all({ ...narrow, temperature: 1, seed: 5 }));
   });
 
   test("each step draws for itself, each token as often as its share says", () => {
@@ -130,6 +132,13 @@ describe("generate", () => {
     [{ topP: 1.1 }, /topP/],
     [{ minP: -0.1 }, /minP/],
     [{ seed: 0.5 }, /seed/],
+    [
+      { topK: 3, temperature: 0 },
+      /temperature must be above 0 with topK: 0 takes the most likely token, got 0/,
+    ],
+    [{ topP: 0.5, temperature: 0 }, /above 0 with topP/],
+    [{ minP: 0.5, temperature: 0 }, /above 0 with minP/],
+    [{ seed: 3 }, /seed must be left out, or with a temperature such as 1/],
   ])("%j is refused", (options, message) => {
     expect(() => all(options)).toThrow(OptionError);
     expect(() => all(options)).toThrow(message);

@@ -19,7 +19,10 @@ import type { Tensor } from "../../core/tensor.ts";
 export interface GenerateOptions {
   /** Maximum new tokens; default as many as the model has positions for. */
   readonly maxTokens?: number;
-  /** 0 (default) takes the most likely token; 1 samples from the model's distribution; higher values are more random. */
+  /**
+   * 0 takes the most likely token; 1 samples from the model's distribution; higher values are more random. Default 0; 1 with topK, topP or
+   * minP, which need one above 0.
+   */
   readonly temperature?: number;
   /** Samples among this many of the most likely tokens; default all. */
   readonly topK?: number;
@@ -42,11 +45,7 @@ export interface GenerateOptions {
 /** A checked list of ids that end a text. */
 export function stopIds(what: string, stop: readonly number[]): readonly number[] {
   if (Array.isArray(stop) && stop.every((id) => Number.isInteger(id))) return stop;
-  throw new OptionError(
-    "stop",
-    `${what}: stop must be a list of token ids, got ${formatValue(stop)}; generateText takes texts as stopTexts`,
-    { got: stop },
-  );
+  return refuseValue(what, "stop", "a list of token ids, where generateText takes texts as stopTexts", stop);
 }
 
 /** Throws an OptionError unless the options of a generation, and its number of ids, are in their ranges. */
@@ -62,7 +61,26 @@ export function checkSampling(
   if (maxTokens !== undefined) checkInteger(what, "maxTokens", maxTokens, 0);
   if (seed !== undefined) checkSeed(what, seed);
   checkShares(what, options);
+  const { temperature } = options;
+  const narrowing = narrowingOf(options);
+  if (temperature === 0 && narrowing)
+    refuseValue(what, "temperature", `above 0 with ${narrowing}: 0 takes the most likely token`, 0);
+  if (temperature === undefined && !narrowing && seed !== undefined)
+    refuseValue(
+      what,
+      "seed",
+      "left out, or with a temperature such as 1: without one nothing is drawn",
+      seed,
+    );
 }
+
+/** The first option that leaves fewer tokens to sample from. */
+const narrowingOf = (options: ShareOptions) =>
+  (["topK", "topP", "minP"] as const).find((name) => options[name] !== undefined);
+
+/** The temperature of checked options; 0 takes the most likely token. */
+export const temperatureOf = (options: ShareOptions): number =>
+  options.temperature ?? (narrowingOf(options) ? 1 : 0);
 
 /** The options of `tokenShares`. */
 type ShareOptions = Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP">;
@@ -120,7 +138,8 @@ function draw(shares: Float64Array, share: number): number {
 
 /** A function that chooses the token of step n from its logits [V]; the options are checked. */
 export function chooser(options: GenerateOptions): (logits: Float64Array, n: number) => number {
-  const { temperature = 0, seed = 0 } = options;
+  const { seed = 0 } = options;
+  const temperature = temperatureOf(options);
   const key = headKey(seed, 0, 0);
   return (logits, n) =>
     temperature === 0

@@ -32,5 +32,10 @@ export function samplingOptions(values: Readonly<Record<string, unknown>>) {
     throw new UsageError(
       "--temperature 0 takes the most likely token; --top-k, --top-p and --min-p need one above 0",
     );
-  return { temperature, topK, topP, minP, seed: optional(values, "seed", integer) ?? 0 };
+  const seed = optional(values, "seed", integer);
+  if (seed !== undefined && temperature === 0 && values.temperature === undefined)
+    throw new UsageError(
+      "--seed draws nothing without a temperature; add --temperature 1, or leave out --seed",
+    );
+  return { temperature, topK, topP, minP, seed: seed ?? 0 };
 }
