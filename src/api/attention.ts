@@ -17,8 +17,7 @@ import { recordAttention, recordWithoutDerivative } from "../core/recording/reco
 import { activeRecording } from "../core/recording/recording.ts";
 import { rowShape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
-import type { FloatDTypeOf, Tensor, TensorLike } from "../core/tensor.ts";
-import { asTensor, viewOf } from "../core/tensor.ts";
+import { asTensor, type FloatDTypeOf, type Tensor, type TensorLike, viewOf } from "../core/tensor.ts";
 import { forwardBackend } from "./dispatch/forward.ts";
 import { checkRowSums, weightsOf } from "./row-sums.ts";
 

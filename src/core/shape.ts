@@ -3,8 +3,7 @@
  * Nq queries and Nk keys, and says where each row of each operand is stored; backends trust it.
  */
 import { argumentError, formatTensor, refuseValue, ShapeError } from "./errors.ts";
-import type { Tensor } from "./tensor.ts";
-import { rowMajor, sizeOf } from "./tensor.ts";
+import { rowMajor, sizeOf, type Tensor } from "./tensor.ts";
 
 /** Order of the last three axes: heads before positions, or positions before heads. @beta */
 export type Layout = "bhsd" | "bshd";

@@ -1,6 +1,5 @@
 /** The members of a zip archive that is read in part: its directory, and the local header of each member. */
-import type { Refuse } from "../refuse.ts";
-import { refuser } from "../refuse.ts";
+import { type Refuse, refuser } from "../refuse.ts";
 import type { Source } from "../source.ts";
 import { findDirectory, listEntries, type Member, memberAt } from "./zip.ts";
 

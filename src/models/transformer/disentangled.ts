@@ -7,8 +7,7 @@
  * kr [H, S, d] and qr [H, S, d] are projections of one table of S relative positions; both sums are tables [H, N, S] that a score mod
  * reads, so that no array of N × N numbers is made.
  */
-import type { ScoreMod } from "../../index.ts";
-import { scoreMod, table } from "../../index.ts";
+import { type ScoreMod, scoreMod, table } from "../../index.ts";
 import { type FloatTensor, matmul, reshape, scale as scaled, transpose } from "../../nn/index.ts";
 
 /** How distances become rows of the table of relative positions. */

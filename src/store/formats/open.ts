@@ -13,8 +13,7 @@ import { COMPUTE_OPTIONS, type ComputeOptions, computeFor } from "../layout/from
 import { layOut } from "../layout/layout.ts";
 import { sourceOf } from "../layout/source.ts";
 import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
-import type { LoadReport } from "../sentences/report.ts";
-import { type Checks, examine, isWhole, reportOf, sample } from "../sentences/report.ts";
+import { type Checks, examine, isWhole, type LoadReport, reportOf, sample } from "../sentences/report.ts";
 import { createStore } from "../store.ts";
 import { oneLine } from "../text/label.ts";
 import { languageTag, Problems, tokenList } from "./metadata.ts";

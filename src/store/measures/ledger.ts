@@ -11,8 +11,7 @@ import type { HeadRef } from "../block.ts";
 import { checkObject } from "../check.ts";
 import type { Edits, StoreHead } from "../compute/head.ts";
 import { namedMods } from "../recipe/head-recipe.ts";
-import type { Num } from "../text/number.ts";
-import { num } from "../text/number.ts";
+import { type Num, num } from "../text/number.ts";
 
 /** One step of a ledger. */
 export interface LedgerLine {

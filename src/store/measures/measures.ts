@@ -6,8 +6,7 @@
  */
 
 import type { FloatArray } from "../../rows/head-rows.ts";
-import type { Claim } from "./claims.ts";
-import { Claims } from "./claims.ts";
+import { type Claim, Claims } from "./claims.ts";
 
 /** Measures that have a value under even attention. */
 export type EvenMeasure =

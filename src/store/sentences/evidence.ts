@@ -10,8 +10,7 @@ import type { Block } from "../block.ts";
 import { checkObject } from "../check.ts";
 import type { LinkContrast } from "../measures/contrast.ts";
 import type { HeadOverTexts } from "../measures/over-texts.ts";
-import type { Num } from "../text/number.ts";
-import { num } from "../text/number.ts";
+import { type Num, num } from "../text/number.ts";
 
 /** The link that is described: its verdict and its baselines, and the cell. */
 export interface DescribedLink extends LinkContrast {

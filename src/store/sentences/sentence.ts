@@ -10,8 +10,7 @@ import { checkObject } from "../check.ts";
 import type { Claim } from "../measures/claims.ts";
 import type { HeadMeasures } from "../measures/measures.ts";
 import { distinctLabels, oneLine, truncate } from "../text/label.ts";
-import type { Num } from "../text/number.ts";
-import { num } from "../text/number.ts";
+import { type Num, num } from "../text/number.ts";
 
 /** Smallest shares for the words "Mostly" and "Often". */
 const MOSTLY = 0.5;

@@ -13,8 +13,7 @@ import { checkArgument, checkCount, checkInteger } from "../../core/errors.ts";
 import { checkKind } from "../../core/option-names.ts";
 import { mix } from "../../core/random/random.ts";
 import { checkIds } from "../../nn/ops/lookup.ts";
-import type { Span } from "./data.ts";
-import { checkSpans } from "./data.ts";
+import { checkSpans, type Span } from "./data.ts";
 
 /**
  * An n-gram model over token ids.

@@ -2,8 +2,7 @@
  * How a terminal is painted: 24-bit color, 256 colors, shades without color, or plain ASCII.
  * Escape sequences: ECMA-48 (SGR), with xterm's 38;5 and 48;2 forms. NO_COLOR and FORCE_COLOR: no-color.org, force-color.org.
  */
-import type { Rgb } from "../color.ts";
-import { xterm256 } from "../color.ts";
+import { type Rgb, xterm256 } from "../color.ts";
 
 /** `truecolor` and `256` color cells; `mono` shades them with ░▒▓█; `ascii` with characters of ASCII alone. */
 export type Paint = "truecolor" | "256" | "mono" | "ascii";

@@ -14,9 +14,9 @@ import { settings } from "../../backend/settings.ts";
 import { DTYPES, readerOf } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
 import { FLOAT64_REASON, MAX_KEYS, panelOf, roundUp, storedDType } from "../codegen/spec.ts";
-import type { Engine } from "../engine/engine.ts";
 import {
   currentEngine,
+  type Engine,
   findLevel,
   getEngine,
   missingKernel,
@@ -25,8 +25,7 @@ import {
 } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import type { CachedKernel } from "../engine/kernel-cache.ts";
-import type { EngineMemory } from "../engine/memory.ts";
-import { AllocationScope } from "../engine/memory.ts";
+import { AllocationScope, type EngineMemory } from "../engine/memory.ts";
 import { matmulAgrees } from "../engine/self-test.ts";
 import { addressOf, residentOperand, stageRows } from "../engine/transfer.ts";
 import { retryOnWorkerLoss } from "../engine/worker-pool.ts";

@@ -7,8 +7,7 @@
 import { settings } from "../../backend/settings.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { CachedKernel } from "../engine/kernel-cache.ts";
-import type { EngineMemory } from "../engine/memory.ts";
-import { AllocationScope } from "../engine/memory.ts";
+import { AllocationScope, type EngineMemory } from "../engine/memory.ts";
 import { addressOf } from "../engine/transfer.ts";
 import { type PipelineSpec, PipelineStruct } from "../kernels/rowwise/row-pipeline.ts";
 

@@ -8,8 +8,7 @@ import { UnsupportedError } from "../../../core/errors.ts";
 import { findModel, knownModels } from "../../../models/hub/find.ts";
 import type { TextModel } from "../../../models/text-model.ts";
 import type { FileModel } from "../../../server/content.ts";
-import type { Io } from "../line/command.ts";
-import { UsageError } from "../line/command.ts";
+import { type Io, UsageError } from "../line/command.ts";
 import type { PageModel } from "./explore.ts";
 
 /** The model of the captured sentences on the Hugging Face hub, and its layers and heads. */

@@ -11,8 +11,7 @@ import type {
 } from "../../../models/text-model.ts";
 import type { FileModel, ServedFile } from "../../../server/content.ts";
 import type { Segment } from "../../../store/block.ts";
-import type { BundleOptions } from "../../../store/formats/bundle.ts";
-import { writeBundle } from "../../../store/formats/bundle.ts";
+import { type BundleOptions, writeBundle } from "../../../store/formats/bundle.ts";
 import { recipeOfModel } from "../../../store/layout/from.ts";
 import type { BlockInput, StoreInput } from "../../../store/layout/input.ts";
 import type { LayerRecipe } from "../../../store/recipe/recipe.ts";

@@ -1,6 +1,5 @@
 /** DeBERTa 2 and 3 (He et al. 2021, arXiv 2111.09543): BERT's layers, whose scores have terms of content and relative position. */
-import type { Fields } from "../../config/fields.ts";
-import { requireValues } from "../../config/fields.ts";
+import { type Fields, requireValues } from "../../config/fields.ts";
 import { LIMITS } from "../../config/schema.ts";
 import { ALL_BIASES, encoderFamily, flag, layerNorm, type Sizes } from "../recipe-family.ts";
 import { bertNames, DROPOUT } from "./bert-fields.ts";

@@ -6,8 +6,7 @@ import { type Fields, type FixedValues, requireValues } from "../../config/field
 import { readLayers } from "../../config/layers.ts";
 import { LIMITS } from "../../config/schema.ts";
 import type { LayerConfig } from "../../transformer/config.ts";
-import type { Sizes } from "../recipe-family.ts";
-import { decoderFamily, flag, QK_NORMS } from "../recipe-family.ts";
+import { decoderFamily, flag, QK_NORMS, type Sizes } from "../recipe-family.ts";
 import { GEMMA_NAMES, readGemma, withParts } from "./gemma.ts";
 
 /** Layers of Gemma 4: those without a window have other heads, and the last ones read the keys of the last earlier one of their kind. */
