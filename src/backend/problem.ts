@@ -119,9 +119,7 @@ export function resolve(
     throw new OptionError(
       "scale",
       `${what}: scale must be a finite number, got ${formatValue(scale)}${Number.isNaN(scale) ? "; the last size of a tensor is q.shape.at(-1)" : ""}`,
-      {
-        got: scale,
-      },
+      { got: scale },
     );
   if (query.dtype !== "float64" && !Number.isFinite(Math.fround(scale)) && shape.dk > 0)
     refuseGot("scale", `${what}: scale must fit float32, in which ${query.dtype} is computed`, scale);

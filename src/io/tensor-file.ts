@@ -100,9 +100,6 @@ function checkInto(what: string, into: Uint8Array | undefined, info: TensorInfo,
     throw new OptionError(
       "into",
       `${what}: into must have ${bytes} bytes for this read, got ${into.length}`,
-      {
-        bytes,
-        got: into.length,
-      },
+      { bytes, got: into.length },
     );
 }

@@ -36,8 +36,6 @@ export function checkShard(what: string, shard: SequenceShard): void {
     throw new OptionError(
       "shard",
       `${what}: shard must be a ContextTape of heed/train, got ${formatValue(shard)}`,
-      {
-        got: shard,
-      },
+      { got: shard },
     );
 }

@@ -118,10 +118,7 @@ export function checkReduce(rank: number, sum: unknown, order: unknown): void {
     throw new OptionError(
       "array",
       `reduce: sum must be a Float32Array or a Float64Array, got ${formatValue(sum)}`,
-      {
-        rank,
-        got: sum,
-      },
+      { rank, got: sum },
     );
   if (order !== "fixed" && order !== "fast")
     throw new OptionError("order", `reduce: order must be "fixed" or "fast", got ${formatValue(order)}`, {

@@ -94,10 +94,7 @@ export function explainContext(
     throw new ShapeError(
       "shard",
       `${what}: a sequence is sharded with itself; got ${Nq} queries and ${Nk} keys`,
-      {
-        queries: Nq,
-        keys: Nk,
-      },
+      { queries: Nq, keys: Nk },
     );
   const shards =
     ranks instanceof ShardPlan

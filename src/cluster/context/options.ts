@@ -85,10 +85,7 @@ export function checkOptions(
     throw new OptionError(
       "plan",
       `${what}: the plan is for ${plan.ranks} ranks, and there are ${comm.size}`,
-      {
-        plan: plan.ranks,
-        ranks: comm.size,
-      },
+      { plan: plan.ranks, ranks: comm.size },
     );
   checkOptionNames(what, options, [...ATTENTION_NAMES, ...CONTEXT_NAMES]);
   checkChoices(what, options);

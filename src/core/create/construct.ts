@@ -65,9 +65,7 @@ export function tensor(
       throw new ShapeError(
         "shape",
         `tensor: expected a shape or a dtype, as in tensor([1, 2], "float64"), got ${formatValue(shape)}`,
-        {
-          got: shape,
-        },
+        { got: shape },
       );
     const nested = fromNested("tensor", data, shape);
     return new Tensor(nested.data, nested.shape, nested.dtype);

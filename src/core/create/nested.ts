@@ -55,9 +55,7 @@ export function fromNested(
         ? new ShapeError(
             "ragged",
             `${what}: rows must have one length; ${path} is an array, others are not`,
-            {
-              path,
-            },
+            { path },
           )
         : new DTypeError(
             "dtype",

@@ -48,9 +48,7 @@ export function activateNamed(x: FloatTensor, name: string): FloatTensor {
     throw new UnsupportedError(
       "activation",
       "config: activation xielu has learned factors, which this model_type has not",
-      {
-        activation: name,
-      },
+      { activation: name },
     );
   return activation === "relu2" ? square(activate(x, "relu")) : activate(x, activation);
 }

@@ -14,10 +14,7 @@ const fromPretrained = (config: string) =>
 const METHODS: Readonly<Record<string, Method>> = {
   gptq: { label: "GPTQ" },
   awq: { label: "AWQ" },
-  bitsandbytes: {
-    label: "bitsandbytes",
-    python: "AutoModelForCausalLM.from_pretrained(DIR).dequantize()",
-  },
+  bitsandbytes: { label: "bitsandbytes", python: "AutoModelForCausalLM.from_pretrained(DIR).dequantize()" },
   fp8: { label: "fp8 in blocks", python: fromPretrained("FineGrainedFP8Config") },
   fbgemm_fp8: { label: "fp8" },
   mxfp4: { label: "MXFP4", python: fromPretrained("Mxfp4Config") },

@@ -165,10 +165,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
         "memory",
         `${this.label}: memory must be the states of the encoder, [${[...batch, "S", C].join(", ")}] ${this.dtype}, as encode(ids) returns them, got ${memory === undefined ? "none" : formatValue(memory.shape)}`,
       );
-    return {
-      memory,
-      memoryMask: memoryMask && forKeys(this.label, memoryMask, got.slice(0, -1), memory),
-    };
+    return { memory, memoryMask: memoryMask && forKeys(this.label, memoryMask, got.slice(0, -1), memory) };
   }
 
   /** The rows of the words, times the recipe's factor, then of the positions where the model learned them, [..., N, C]. */

@@ -108,11 +108,7 @@ export const layerNorm = (
   name: string,
   more: Partial<NormConfig> = {},
   eps = 1e-5,
-): NormConfig => ({
-  kind: "layer",
-  eps: number(fields, name, eps),
-  ...more,
-});
+): NormConfig => ({ kind: "layer", eps: number(fields, name, eps), ...more });
 
 /** A number above 0, or undefined. */
 export function positive(fields: Fields, name: string): number | undefined {

@@ -168,11 +168,7 @@ export function checkWeights(
   throw new FormatError(
     "weights",
     `${what}: the weights are not those of this config.json: ${parts.join(" | ")}`,
-    {
-      missing,
-      unexpected,
-      wrong,
-    },
+    { missing, unexpected, wrong },
   );
 }
 

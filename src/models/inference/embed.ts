@@ -244,9 +244,7 @@ function* embedSlices(
     const indices = keptOf(read.sequences, pooling.maxTokens ?? read.ids.length);
     const ids = Int32Array.from(indices, (i) => read.ids[i]);
     if (ids.length === 0)
-      throw new OptionError("texts", `${what}: text ${n} (${formatValue(text)}) has no token`, {
-        index: n,
-      });
+      throw new OptionError("texts", `${what}: text ${n} (${formatValue(text)}) has no token`, { index: n });
     // Only encoders have token types.
     const options =
       model.architecture === "encoder" ? { typeIds: Int32Array.from(indices, (i) => read.typeIds[i]) } : {};

@@ -350,9 +350,7 @@ export class Tokenizer {
       throw new OptionError(
         "token-id",
         `Tokenizer: no token has id ${formatValue(id)}; ids are below ${this.size}`,
-        {
-          id,
-        },
+        { id },
       );
     return token;
   }

@@ -94,9 +94,7 @@ export function idsOf(
       throw new OptionError(
         "ids",
         `${what}: ${name} must be integers, got ${formatValue(id)} at position ${n}`,
-        {
-          got: id,
-        },
+        { got: id },
       );
     });
     return { list, shape: [list.length] };
@@ -106,9 +104,7 @@ export function idsOf(
     throw new DTypeError(
       "ids",
       `${what}: ${name} must be int32, int64 or uint8, got ${formatTensor(name, t)}`,
-      {
-        dtype: t.dtype,
-      },
+      { dtype: t.dtype },
     );
   checkOnCpu(what, name, t);
   const read = readerOf(t.dtype, t.data);

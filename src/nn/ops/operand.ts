@@ -164,9 +164,6 @@ export function checkShapeIs(what: string, name: string, t: Tensor, want: readon
     throw new ShapeError(
       name,
       `${what}: ${name} must be [${want.join(", ")}], got ${formatTensor(name, t)}`,
-      {
-        got: t.shape,
-        want,
-      },
+      { got: t.shape, want },
     );
 }

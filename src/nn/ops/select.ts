@@ -232,9 +232,7 @@ export function pick<T extends TensorLike>(x: T, ...indices: Index[]): FloatTens
     throw new ShapeError(
       "rank",
       `pick: ${indices.length} indices for ${rank} axes; ${formatTensor("x", from)}`,
-      {
-        shape: from.shape,
-      },
+      { shape: from.shape },
     );
   const y = pickedView(from, indices);
   record({

@@ -190,10 +190,7 @@ export function splitHeads<T extends TensorLike>(x: T, heads: number): FloatTens
     throw new ShapeError(
       "heads",
       `splitHeads: ${formatValue(heads)} heads do not divide the last axis; ${formatTensor("x", from)}`,
-      {
-        heads,
-        shape: from.shape,
-      },
+      { heads, shape: from.shape },
     );
   const D = width / heads;
   const [row, column] = from.strides.slice(-2);

@@ -111,13 +111,7 @@ function plan(bag: Bag, blocks: readonly Laid[], options: BundleOptions): Bundle
       if (options.layers && !options.layers.some((one) => one === number || one + 1 === number)) continue;
       const t = bag.tensors.get(from)!;
       const shape = [cut.queries?.length ?? t.shape[0], t.shape[1]];
-      entries.push({
-        name: from,
-        from,
-        indices: [cut.queries],
-        shape,
-        dtype: options.dtype ?? t.dtype,
-      });
+      entries.push({ name: from, from, indices: [cut.queries], shape, dtype: options.dtype ?? t.dtype });
     }
     // Results name heads and tokens by their numbers in the complete block.
     const isNumbered = !(options.heads || cut.queries || cut.keys);

@@ -74,10 +74,7 @@ export function namedMods(recipe: HeadRecipe): NamedMod[] {
       mod: (x) => positionTerm(x, x.query, keys, rows!, ({ q }) => q.sub(offset)),
     });
   if (queries)
-    mods.push({
-      step: "position-content",
-      mod: (x) => positionTerm(x, x.key, queries, rows!, ({ k }) => k),
-    });
+    mods.push({ step: "position-content", mod: (x) => positionTerm(x, x.key, queries, rows!, ({ k }) => k) });
   return mods;
 }
 

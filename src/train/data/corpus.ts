@@ -92,12 +92,7 @@ export class Corpus {
     const special = kind === "encoder" ? encoderTokens(tokenizer) : undefined;
     this.vocabulary = tokenizer.size;
 
-    const masking = special && {
-      mask: special.mask,
-      vocabulary: tokenizer.size,
-      special: special.all,
-      seed,
-    };
+    const masking = special && { mask: special.mask, vocabulary: tokenizer.size, special: special.all, seed };
     this.#batchOf = masking
       ? (sequences, first) =>
           maskedBatch(
@@ -274,9 +269,7 @@ function encoderTokens(tokenizer: Tokenizer) {
       throw new OptionError(
         "tokenizer",
         `Corpus: an encoder needs the token ${token}, the tokenizer has none`,
-        {
-          token,
-        },
+        { token },
       );
     return tokenId;
   };

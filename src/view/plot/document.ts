@@ -22,9 +22,7 @@ export function plotOf(draw: () => string, svg: (width: number) => string): Plot
   };
   // `console.log(plot)` draws it.
   const plot = checkMethods("Plot", { toString: draw, toSvg }, { toString: 0, toSvg: 1 });
-  return Object.defineProperty(plot, Symbol.for("nodejs.util.inspect.custom"), {
-    value: () => draw(),
-  });
+  return Object.defineProperty(plot, Symbol.for("nodejs.util.inspect.custom"), { value: () => draw() });
 }
 
 /** The ranges of a plot's scales inside its margins; y points up. */

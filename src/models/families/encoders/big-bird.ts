@@ -9,11 +9,7 @@ import { bertEmbeddings, bertNames, CLS_HEAD, DROPOUT } from "./bert-fields.ts";
 /** The family. */
 export const bigBird = encoderFamily({
   modelTypes: ["big_bird"],
-  names: {
-    ...bertNames("bert"),
-    span: undefined,
-    ...CLS_HEAD,
-  },
+  names: { ...bertNames("bert"), span: undefined, ...CLS_HEAD },
   files: { ignored: /^cls\.seq_relationship\./, otherHeads: /^qa_classifier\./ },
   fields: DROPOUT,
   activation: "gelu_new",

@@ -79,11 +79,7 @@ export const deberta = encoderFamily({
       ...(!flag(fields, "legacy", true) && { tie_word_embeddings: true }),
       norm: layerNorm(fields, "layer_norm_eps", {}, 1e-7),
       query_scale: 1 / Math.sqrt(sizes.head_dim * (1 + terms.length)),
-      relative_positions: {
-        span: buckets || maxDistance,
-        maxDistance,
-        ...(buckets > 0 && { buckets }),
-      },
+      relative_positions: { span: buckets || maxDistance, maxDistance, ...(buckets > 0 && { buckets }) },
       relative_terms: terms as ("c2p" | "p2c")[],
       embd_pdrop: fields.one<number>(["hidden_dropout_prob", "share"], 0),
       pad_token_id: fields.one<number>(["pad_token_id", "id"], 0),

@@ -4,10 +4,7 @@ import { alibiSlopes } from "../../../masks/alibi.ts";
 import { requireValues } from "../../config/fields.ts";
 import { ALL_BIASES, decoderFamily, layerNorm } from "../recipe-family.ts";
 
-const sizes = {
-  intermediate_size: ({ hidden_size = 0 }) => 4 * hidden_size,
-  max_position_embeddings: 2048,
-};
+const sizes = { intermediate_size: ({ hidden_size = 0 }) => 4 * hidden_size, max_position_embeddings: 2048 };
 
 /** The family. */
 export const bloom = decoderFamily({

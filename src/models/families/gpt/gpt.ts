@@ -52,13 +52,7 @@ export const gptj = decoderFamily(GPTJ);
 export const codegen = decoderFamily({
   ...GPTJ,
   modelTypes: ["codegen"],
-  names: {
-    ...GPTJ.names,
-    query: undefined,
-    key: undefined,
-    value: undefined,
-    qkv: "attn.qkv_proj",
-  },
+  names: { ...GPTJ.names, query: undefined, key: undefined, value: undefined, qkv: "attn.qkv_proj" },
   files: { ignored: /\.attn\.causal_mask$/ },
   read(fields, sizes) {
     const { num_attention_heads: H } = sizes;

@@ -2,11 +2,7 @@
 import { biases, decoderFamily, LLAMA_NAMES } from "../recipe-family.ts";
 
 /** The family. */
-export const llama = decoderFamily({
-  modelTypes: ["llama"],
-  names: LLAMA_NAMES,
-  read: biases,
-});
+export const llama = decoderFamily({ modelTypes: ["llama"], names: LLAMA_NAMES, read: biases });
 
 /** The family. */
 export const smollm3 = decoderFamily({
