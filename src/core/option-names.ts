@@ -97,10 +97,11 @@ export function checkNames(
 
 /**
  * As `checkNames`, for attention, layers and training: also suggests options for names of other libraries, and for a mask that
- * was passed in place of options.
+ * was passed in place of options. Many names are one text, with spaces between them.
  */
-export function checkOptionNames(what: string, options: object, names: readonly string[]): void {
-  checkKnownOptions(what, options, names, ALL_SYNONYMS, expectedIn(KIND_OF));
+export function checkOptionNames(what: string, options: object, names: string | readonly string[]): void {
+  const list = typeof names === "string" ? namesOf(names) : names;
+  checkKnownOptions(what, options, list, ALL_SYNONYMS, expectedIn(KIND_OF));
 }
 
 /** As `SYNONYMS`, with those of layers, generation and training. */

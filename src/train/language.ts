@@ -70,30 +70,16 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
   checkCount("languageModel", arguments, 2);
   if (kind !== "decoder" && kind !== "encoder")
     refuseValue("languageModel", "kind", "decoder or encoder", kind);
-  checkOptionNames("languageModel", options, [
-    "vocabulary",
-    "context",
-    "layers",
-    "heads",
-    "width",
-    "inner",
-    "dropout",
-    "seed",
-    "dtype",
-    "ids",
-  ]);
+  checkOptionNames(
+    "languageModel",
+    options,
+    "vocabulary context layers heads width inner dropout seed dtype ids",
+  );
   const { vocabulary, context, layers, heads, width, dropout = 0, seed, dtype } = options;
-  for (const [name, value] of Object.entries({
-    vocabulary,
-    context,
-    layers,
-    heads,
-    width,
-    inner: options.inner ?? 1,
-  }))
+  const { ids = {}, inner = 4 * width } = options;
+  for (const [name, value] of Object.entries({ vocabulary, context, layers, heads, width, inner }))
     if (!(Number.isSafeInteger(value) && value > 0))
       refuseValue("languageModel", name, "an integer > 0", value);
-  const { ids = {}, inner = 4 * width } = options;
   if (width % heads !== 0)
     throw new OptionError("heads", `languageModel: ${heads} heads do not divide a width of ${width}`, {
       heads,

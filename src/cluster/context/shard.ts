@@ -204,15 +204,7 @@ checkMethods("ShardPlan", ShardPlan.prototype, {
  */
 export function shardSequence(options: ShardOptions): ShardPlan {
   checkCount("shardSequence", arguments, 1);
-  checkOptionNames("shardSequence", options, [
-    "length",
-    "ranks",
-    "attnMask",
-    "isCausal",
-    "cost",
-    "batch",
-    "heads",
-  ]);
+  checkOptionNames("shardSequence", options, "length ranks attnMask isCausal cost batch heads");
   const { length, ranks, attnMask, isCausal = false, cost = "tiles", batch = 1, heads = 1 } = options;
   for (const [name, value, least] of [
     ["length", length, 0],

@@ -59,17 +59,11 @@ const MAX_CHARACTERS = 100;
  */
 export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerOptions): Tokenizer {
   checkCount("trainTokenizer", arguments, 2);
-  checkOptionNames("trainTokenizer", options, [
-    "kind",
-    "vocabSize",
-    "minCount",
-    "lowercase",
-    "alphabetSize",
-    "wholeWords",
-    "words",
-    "specialTokens",
-    "onProgress",
-  ]);
+  checkOptionNames(
+    "trainTokenizer",
+    options,
+    "kind vocabSize minCount lowercase alphabetSize wholeWords words specialTokens onProgress",
+  );
   const { kind, vocabSize, minCount = 2, alphabetSize = 1000, wholeWords = 0 } = options;
   const requestedWords = options.words ?? [];
   const refuse = (name: string, expected: string, got: unknown): never => {

@@ -208,19 +208,11 @@ export class Corpus {
 
 /** Checks the arguments of `Corpus`. */
 function checkCorpus(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions): void {
-  checkOptionNames("Corpus", options, [
-    "kind",
-    "context",
-    "batch",
-    "accumulate",
-    "heldOut",
-    "heldOutTokens",
-    "repeats",
-    "short",
-    "lines",
-    "masked",
-    "seed",
-  ]);
+  checkOptionNames(
+    "Corpus",
+    options,
+    "kind context batch accumulate heldOut heldOutTokens repeats short lines masked seed",
+  );
   checkArgument(
     isList(texts) && Array.from(texts).every((text) => typeof text === "string"),
     "Corpus",

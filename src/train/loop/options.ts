@@ -235,25 +235,12 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
     refuseValue("train", name, expected, got);
   if (typeof model?.parameters !== "function" || typeof model.loss !== "function")
     refuse("model", "an object with parameters() and loss(batch), as languageModel returns", model);
-  checkOptionNames("train", options, [
-    "model",
-    "data",
-    "countOf",
-    "steps",
-    "schedule",
-    "adamw",
-    "maxNorm",
-    "seed",
-    "heldOut",
-    "checkpoint",
-    "resume",
-    "signal",
-    "comm",
-    "sequenceRanks",
-    "shardOptimizer",
-    "order",
-    "onStep",
-  ]);
+  checkOptionNames(
+    "train",
+    options,
+    "model data countOf steps schedule adamw maxNorm seed heldOut checkpoint " +
+      "resume signal comm sequenceRanks shardOptimizer order onStep",
+  );
   if (typeof options.data !== "function")
     refuse("data", "a function of the step that returns batches", options.data);
   if (!(Number.isSafeInteger(steps) && steps >= 0)) refuse("steps", "an integer ≥ 0", steps);
