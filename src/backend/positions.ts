@@ -128,7 +128,7 @@ function listOf(
   name: "queryPositions" | "keyPositions",
   values: ArrayLike<number> | undefined,
   rows: number,
-): { offset?: number; list?: Int32Array } {
+) {
   if (values === undefined) return {};
   const code = name === "queryPositions" ? "query-positions" : "key-positions";
   if (values === null || typeof values !== "object" || values.length !== rows)
@@ -192,11 +192,7 @@ export function rowPositions(positions: Positions): RowPositions {
 }
 
 /** The ranges of positions in a call, which bound its variables q and k. */
-function positionBounds(
-  { offsets, keyOffsets, queryList, keyList }: Positions,
-  Nq: number,
-  Nk: number,
-): { offset0: number; offset1: number; k0: number; k1: number } {
+function positionBounds({ offsets, keyOffsets, queryList, keyList }: Positions, Nq: number, Nk: number) {
   const low = (xs: Float64Array) => xs.reduce((a, b) => Math.min(a, b), Infinity);
   const high = (xs: Float64Array) => xs.reduce((a, b) => Math.max(a, b), -Infinity);
   return {

@@ -161,10 +161,7 @@ function vectors(x: Operand, n: number): (b: number, h: number, row: number) => 
 type AtCell = (b: number, h: number, i: number, j: number, score: number) => number;
 
 /** First and second derivative of the score mod: 1 and 0 where there is none. */
-function curveOf(
-  score: Parameters<typeof derivative>[0] | undefined,
-  offsets: Float64Array,
-): { slope: AtCell; bend: AtCell } {
+function curveOf(score: Parameters<typeof derivative>[0] | undefined, offsets: Float64Array) {
   const first = score ? (derivative(score).score ?? asFloat(constant(1))) : asFloat(constant(1));
   const second = derivative(first).score ?? asFloat(constant(1));
   const at = (f: (cell: Cell) => number): AtCell => {

@@ -110,11 +110,7 @@ export function plantsOf(kind: "causal" | "bidirectional"): readonly (readonly P
 }
 
 /** Queries and keys [n, D] of one head; q·k/√D is some 15 for what it looks at and near 0 elsewhere. */
-function plantHead(
-  plant: Plant,
-  tokens: readonly string[],
-  seed: number,
-): { q: Float32Array; k: Float32Array } {
+function plantHead(plant: Plant, tokens: readonly string[], seed: number) {
   const n = tokens.length;
   const q = new Float32Array(n * D);
   const k = new Float32Array(n * D);

@@ -293,13 +293,7 @@ function tableBounds(t: Table, args: readonly number[]): NonNullable<Step["looku
  * Smallest and largest number of every run of 64, and of the table. NaN is unbounded. `increasing`: no number is below the
  * previous one, as in a list of positions, so that the ends of a range bound it.
  */
-function runBounds(data: ArrayLike<number>): {
-  lows: Float64Array;
-  highs: Float64Array;
-  low: number;
-  high: number;
-  increasing: boolean;
-} {
+function runBounds(data: ArrayLike<number>) {
   const count = Math.ceil(data.length / RUN);
   const lows = new Float64Array(count).fill(Infinity);
   const highs = new Float64Array(count).fill(-Infinity);

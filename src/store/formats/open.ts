@@ -168,10 +168,7 @@ async function tensorsOf(
 }
 
 /** Tokens given as an option: a list, or JSON text of a list or of `{ tokens, lang }`. */
-function givenTokens(tokens: readonly string[] | string | undefined): {
-  readonly tokens?: readonly string[];
-  readonly lang?: unknown;
-} {
+function givenTokens(tokens: readonly string[] | string | undefined) {
   if (tokens === undefined) return {};
   if (typeof tokens !== "string") return { tokens: tokenList(tokens, "openStore: tokens") };
   let value: unknown;

@@ -159,12 +159,7 @@ function placeRows(
 }
 
 /** Copies the rows of a stage into the engine's memory and writes its tasks. */
-function stageRows(
-  pass: Pass,
-  regions: AllocationScope,
-  stage: EngineStage,
-  placedKeys: BackwardKeys,
-): { waves: Tasks[]; collectRows: () => void } {
+function stageRows(pass: Pass, regions: AllocationScope, stage: EngineStage, placedKeys: BackwardKeys) {
   const { memory, problem, plan, upstream, gradients, deltas } = pass;
   const { Hq, Nq, dk } = problem.shape;
   const { rangeKeys } = plan;
