@@ -1,7 +1,6 @@
 /** Combinations of masks: `and(causal(), slidingWindow(256, 0))`. */
 import { checkCount, formatValue, OptionError } from "../core/errors.ts";
-import { BoolExpression, boolConst, type Mask } from "./expression/expr.ts";
-import { FOREIGN, isForeign } from "./expression/foreign.ts";
+import { BoolExpression, boolConst, FOREIGN, isForeign, type Mask } from "./expression/expr.ts";
 
 function check(what: string, mask: Mask): void {
   if (mask instanceof BoolExpression) return;

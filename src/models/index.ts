@@ -15,11 +15,8 @@ export type {
   RobertaConfig,
 } from "./config/types.ts";
 export type { KeyValueCache } from "./decoder/cache.ts";
-export type { DecoderConfig } from "./decoder/config.ts";
 export { Decoder } from "./decoder/decoder.ts";
-export type { EncoderConfig } from "./encoder/config.ts";
 export { Encoder, type EncoderOptions, type EncoderStart } from "./encoder/encoder.ts";
-export type { EncoderDecoderConfig } from "./encoder-decoder/config.ts";
 export { EncoderDecoder } from "./encoder-decoder/encoder-decoder.ts";
 export {
   generateTarget,
@@ -169,6 +166,9 @@ export {
   type StateHook,
 } from "./transformer/attend.ts";
 export type {
+  DecoderConfig,
+  EncoderConfig,
+  EncoderDecoderConfig,
   LayerConfig,
   LayerConfig as DecoderLayer,
   NormConfig,

@@ -1,7 +1,5 @@
 /** The configs of families that have a class of their own, named as in config.json of Hugging Face's models. */
-import type { DecoderConfig } from "../decoder/config.ts";
-import type { EncoderConfig } from "../encoder/config.ts";
-import type { EncoderDecoderConfig } from "../encoder-decoder/config.ts";
+import type { DecoderConfig, EncoderConfig, EncoderDecoderConfig } from "../transformer/config.ts";
 
 /** Sizes and constants of a BERT, named as in its config.json. */
 export interface BertConfig {

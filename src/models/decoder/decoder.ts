@@ -33,6 +33,7 @@ import { idsOf } from "../../nn/ops/lookup.ts";
 import { checkShard } from "../../nn/sharded.ts";
 import type { ModelConfig } from "../config/types.ts";
 import { afterHook, attendOver, forKeys } from "../transformer/attend.ts";
+import type { DecoderConfig } from "../transformer/config.ts";
 import { checkTransformerConfig, sizesOf } from "../transformer/config.ts";
 import { endShared, layerMemory } from "../transformer/memory.ts";
 import type { CrossOptions, DecoderModel, DecoderOptions } from "../transformer/model.ts";
@@ -45,7 +46,6 @@ import {
   Transformer,
 } from "../transformer/transformer.ts";
 import { KeyValueCache } from "./cache.ts";
-import type { DecoderConfig } from "./config.ts";
 
 /** Names of `CrossOptions`. */
 const CROSS_OPTIONS: readonly (keyof CrossOptions)[] = [...DECODER_OPTIONS, "memory", "memoryMask"];

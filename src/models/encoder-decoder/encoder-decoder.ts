@@ -11,12 +11,12 @@ import type { FloatTensor, Ids, Precision } from "../../nn/index.ts";
 import type { KeyValueCache } from "../decoder/cache.ts";
 import { Decoder } from "../decoder/decoder.ts";
 import { Encoder, type EncoderOptions } from "../encoder/encoder.ts";
+import type { EncoderDecoderConfig } from "../transformer/config.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import type { CrossOptions, ModelSizes, TransformerModel } from "../transformer/model.ts";
 import { checkStart, Parameters } from "../transformer/parameters.ts";
 import { planOf } from "../transformer/plan.ts";
 import type { ModelStart } from "../transformer/transformer.ts";
-import type { EncoderDecoderConfig } from "./config.ts";
 
 /**
  * An encoder–decoder that a recipe describes.

@@ -17,6 +17,7 @@ import { checkShard } from "../../nn/sharded.ts";
 import { activateNamed } from "../config/activation.ts";
 import type { ModelConfig } from "../config/types.ts";
 import { attendOver, FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
+import type { EncoderConfig } from "../transformer/config.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { checkGlobals } from "../transformer/global.ts";
 import type { TransformerModel } from "../transformer/model.ts";
@@ -26,7 +27,6 @@ import {
   type ModelStart,
   Transformer,
 } from "../transformer/transformer.ts";
-import type { EncoderConfig } from "./config.ts";
 
 /** How to run an encoder. */
 export interface EncoderOptions extends ForwardOptions {

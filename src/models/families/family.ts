@@ -2,11 +2,16 @@
  * A family of models: the `model_type`s of config.json that it reads, and how their fields become the recipe of an encoder or a
  * decoder. The table of families is index.ts.
  */
+
+import { UnsupportedError } from "../../core/errors.ts";
 import type { Fields } from "../config/fields.ts";
 import type { ModelConfig } from "../config/types.ts";
-import type { DecoderConfig } from "../decoder/config.ts";
-import type { EncoderConfig } from "../encoder/config.ts";
-import type { EncoderDecoderConfig } from "../encoder-decoder/config.ts";
+import type {
+  DecoderConfig,
+  EncoderConfig,
+  EncoderDecoderConfig,
+  TransformerConfig,
+} from "../transformer/config.ts";
 import type { DecoderModel, TransformerModel } from "../transformer/model.ts";
 import type { ModelStart } from "../transformer/transformer.ts";
 
@@ -36,4 +41,19 @@ export interface Family<C extends object = ModelConfig["config"]> {
   /** The fields of a config.json in Hugging Face's layout. */
   write(config: C): Record<string, unknown>;
   make(config: C, options: ModelStart): TransformerModel | DecoderModel;
+}
+
+/** The fields of the file that a recipe was read from. Throws an UnsupportedError for a recipe that was not read from one. */
+export function writeSource({
+  source,
+  model_type,
+  tie_word_embeddings,
+}: TransformerConfig): Record<string, unknown> {
+  if (source === undefined)
+    throw new UnsupportedError(
+      "write",
+      `writeModel: the config of this ${model_type} was not read from a config.json; give it the fields of one as \`source\`, or save its weights with writeSafetensors(model.parameters()) of heed/io`,
+      { type: model_type },
+    );
+  return { ...source, ...(tie_word_embeddings !== undefined && { tie_word_embeddings }) };
 }

@@ -5,14 +5,18 @@
 import type { Fields } from "../config/fields.ts";
 import { type LayerDefaults, readLayers } from "../config/layers.ts";
 import { LIMITS } from "../config/schema.ts";
-import type { DecoderConfig } from "../decoder/config.ts";
 import { Decoder } from "../decoder/decoder.ts";
-import type { EncoderConfig } from "../encoder/config.ts";
 import { Encoder } from "../encoder/encoder.ts";
-import type { NormConfig, TensorNames, TransformerConfig } from "../transformer/config.ts";
+import type {
+  DecoderConfig,
+  EncoderConfig,
+  NormConfig,
+  TensorNames,
+  TransformerConfig,
+} from "../transformer/config.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import type { Family, FileNames } from "./family.ts";
-import { writeSource } from "./source.ts";
+import { writeSource } from "./family.ts";
 
 /** Sizes of a config.json, by Llama's names for them, and their limits. */
 const SIZES = {

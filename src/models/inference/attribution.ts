@@ -6,8 +6,8 @@
 import { checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice, sub } from "../../nn/index.ts";
-import type { DecoderConfig } from "../decoder/config.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
+import type { DecoderConfig } from "../transformer/config.ts";
 import { tokenId } from "./effects.ts";
 import { tokenShares } from "./generate.ts";
 import { checkIndex, runOptions } from "./intervene.ts";

@@ -283,3 +283,40 @@ export function checkTransformerConfig(config: TransformerConfig): void {
   }
   activationNamed(config.hidden_act);
 }
+
+/** The recipe of an encoder. */
+export interface EncoderConfig extends TransformerConfig {
+  /** Width of the embeddings, where it is not that of the layers. */
+  readonly embedding_size?: number;
+  /** Kinds of token types; a family without them has no name for their table. */
+  readonly type_vocab_size?: number;
+  /**
+   * Rows of the position table. With this and without `position_offset` the first rows belong to padding: real tokens are counted
+   * from pad_token_id + 1 on.
+   */
+  readonly position_rows?: number;
+}
+
+/** The recipe of a decoder. */
+export interface DecoderConfig extends TransformerConfig {
+  /** Multiplies the logits. Default 1. */
+  readonly logit_scale?: number;
+  /** c·tanh(logit / c). */
+  readonly final_logit_softcapping?: number;
+  readonly bos_token_id?: number;
+  /** Ids that end a text. */
+  readonly eos_token_ids: readonly number[];
+}
+
+/** The recipe of an encoder–decoder. */
+export interface EncoderDecoderConfig extends DecoderConfig {
+  readonly encoder: EncoderConfig;
+  /** The id that the decoder reads first. */
+  readonly decoder_start_token_id: number;
+  /** The id that every text begins with, after the first one: a language, or the beginning of a text. */
+  readonly forced_bos_token_id?: number;
+  /** The id at the last position of a text that reaches its maximum length. */
+  readonly forced_eos_token_id?: number;
+  /** Ids that are never generated. */
+  readonly suppressed_ids: readonly number[];
+}

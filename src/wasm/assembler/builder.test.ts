@@ -142,7 +142,7 @@ describe("statements run as written:", () => {
 
 it("zeroing the vectors of a loop's body does not change its results", () => {
   const code = (scoped: boolean) => {
-    const module = new ModuleBuilder(limits, { scoped });
+    const module = new ModuleBuilder({ ...limits, wide: scoped });
     module.func(
       "f",
       { n: "i32" },

@@ -292,13 +292,6 @@ class Bytes {
   }
 }
 
-/** The memory that a module imports as "env" "memory", in pages of 64 KiB. */
-export interface MemoryImport {
-  readonly initial: number;
-  readonly maximum: number;
-  readonly shared: boolean;
-}
-
 /** Parameters of a function by name. */
 type Parameters = readonly string[] | Readonly<Record<string, ValueType>>;
 type LocalsOf<P extends Parameters> = P extends readonly (infer N extends string)[]
@@ -310,13 +303,16 @@ export class ModuleBuilder {
   private readonly types: string[] = [];
   private readonly typeBytes: number[][] = [];
   private readonly functions: { type: number; body: Uint8Array; name: string; exported: boolean }[] = [];
-  private readonly memory: MemoryImport;
+  private readonly memory: { readonly shared: boolean; readonly initial?: number; readonly maximum?: number };
   private readonly scoped: boolean;
 
-  /** `scoped`: vectors made in a loop's body are zeroed at its end (for V8's revectorizer). */
-  constructor(memory: MemoryImport, options: { scoped?: boolean } = {}) {
+  /**
+   * `memory` is what the module imports as "env" "memory": by default at least one page of 64 KiB, at most 4 GiB. With `wide` vectors made
+   * in a loop's body are zeroed at its end (for V8's revectorizer).
+   */
+  constructor({ wide = false, ...memory }: ModuleBuilder["memory"] & { readonly wide?: boolean }) {
     this.memory = memory;
-    this.scoped = options.scoped ?? false;
+    this.scoped = wide;
   }
 
   /**
@@ -361,7 +357,7 @@ export class ModuleBuilder {
 
   /** The module's bytes. */
   encode(): Uint8Array<ArrayBuffer> {
-    const { initial, maximum, shared } = this.memory;
+    const { initial = 1, maximum = 65536, shared } = this.memory;
     const text = (s: string) => [...unsigned(s.length), ...new TextEncoder().encode(s)];
     const vector = (items: readonly (readonly number[])[]) => [...unsigned(items.length), ...items.flat()];
     const section = (id: number, bytes: readonly number[]) => [id, ...unsigned(bytes.length), ...bytes];

@@ -4,8 +4,7 @@
  * positions: learned, or computed.
  */
 import { type Fields, requireValues } from "../../config/fields.ts";
-import type { EncoderConfig } from "../../encoder/config.ts";
-import type { TensorNames } from "../../transformer/config.ts";
+import type { EncoderConfig, TensorNames } from "../../transformer/config.ts";
 import { ALL_BIASES, flag, number } from "../recipe-family.ts";
 import { encoderDecoderFamily, size } from "./family.ts";
 

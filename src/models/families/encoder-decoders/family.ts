@@ -1,12 +1,11 @@
 /** Families of encoder–decoders: what their config.json files have in common. */
 import type { Fields } from "../../config/fields.ts";
 import { LIMITS } from "../../config/schema.ts";
-import type { EncoderConfig } from "../../encoder/config.ts";
-import type { EncoderDecoderConfig } from "../../encoder-decoder/config.ts";
 import { EncoderDecoder } from "../../encoder-decoder/encoder-decoder.ts";
+import type { EncoderConfig, EncoderDecoderConfig } from "../../transformer/config.ts";
 import type { Family, FileNames } from "../family.ts";
+import { writeSource } from "../family.ts";
 import { endIds } from "../recipe-family.ts";
-import { writeSource } from "../source.ts";
 
 /** What a family of encoder–decoders has to say. */
 interface EncoderDecoderFamily {

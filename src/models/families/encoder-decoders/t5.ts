@@ -3,8 +3,7 @@
  * scores, norms without a mean; a gated feed-forward network from version 1.1 on.
  */
 import type { Fields } from "../../config/fields.ts";
-import type { EncoderConfig } from "../../encoder/config.ts";
-import type { TensorNames } from "../../transformer/config.ts";
+import type { EncoderConfig, TensorNames } from "../../transformer/config.ts";
 import { number } from "../recipe-family.ts";
 import { encoderDecoderFamily, size } from "./family.ts";
 
@@ -50,7 +49,6 @@ function activationOf(fields: Fields): { readonly gated: boolean; readonly hidde
   return { gated, hidden_act: text === "gated-gelu" ? "gelu_new" : name };
 }
 
-/** The family. */
 export const t5 = encoderDecoderFamily({
   modelTypes: ["t5", "mt5"],
   files: { ignored: /^(encoder|decoder)\.embed_tokens\.weight$|EncDecAttention\.relative_attention_bias/ },

@@ -4,7 +4,6 @@ import { LIMITS } from "../../config/schema.ts";
 import { encoderFamily, number } from "../recipe-family.ts";
 import { bertEmbeddings, bertNames, DROPOUT } from "./bert-fields.ts";
 
-/** The family. */
 export const albert = encoderFamily({
   modelTypes: ["albert"],
   names: {

@@ -2,8 +2,7 @@
 import type { Fields, Rule } from "../../config/fields.ts";
 import { type ConfigSchema, LIMITS } from "../../config/schema.ts";
 import type { BertConfig } from "../../config/types.ts";
-import type { EncoderConfig } from "../../encoder/config.ts";
-import type { TensorNames } from "../../transformer/config.ts";
+import type { EncoderConfig, TensorNames } from "../../transformer/config.ts";
 import { ALL_BIASES } from "../recipe-family.ts";
 
 const REQUIRED: readonly Rule[] = [

@@ -36,7 +36,6 @@ export class Bert extends Encoder<BertConfig> {
   }
 }
 
-/** The family. */
 export const bert = classFamily<BertConfig>({
   type: "bert",
   architecture: "BertForMaskedLM",

@@ -6,7 +6,6 @@ import { LIMITS } from "../../config/schema.ts";
 import { encoderFamily, flag, layerNorm } from "../recipe-family.ts";
 import { bertEmbeddings, bertNames, CLS_HEAD, DROPOUT } from "./bert-fields.ts";
 
-/** The family. */
 export const bigBird = encoderFamily({
   modelTypes: ["big_bird"],
   names: { ...bertNames("bert"), span: undefined, ...CLS_HEAD },

@@ -52,7 +52,6 @@ function count(fields: Fields, name: string, otherwise: number): number {
   return value < 1 ? otherwise : value;
 }
 
-/** The family. */
 export const deberta = encoderFamily({
   modelTypes: ["deberta-v2"],
   names: { ...BASE, head: "cls.predictions.decoder" },

@@ -88,7 +88,6 @@ export class Distilbert extends Encoder<DistilbertConfig> {
   }
 }
 
-/** The family. */
 export const distilbert = classFamily<DistilbertConfig>({
   type: "distilbert",
   architecture: "DistilBertForMaskedLM",

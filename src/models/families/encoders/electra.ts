@@ -46,7 +46,6 @@ export class Electra extends Encoder<ElectraConfig> {
   }
 }
 
-/** The family. */
 export const electra = classFamily<ElectraConfig>({
   type: "electra",
   architecture: "ElectraForMaskedLM",

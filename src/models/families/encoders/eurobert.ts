@@ -1,7 +1,6 @@
 /** EuroBERT (Boizard et al. 2025, arXiv 2503.05500): Llama's layers without the causal mask, trained to predict masked tokens. */
 import { attentionBiases, encoderFamily, flag, LLAMA_NAMES, number } from "../recipe-family.ts";
 
-/** The family. */
 export const eurobert = encoderFamily({
   modelTypes: ["eurobert"],
   names: LLAMA_NAMES,

@@ -19,7 +19,6 @@ function windowsOf(fields: Fields, layers: number): readonly number[] {
   return windows;
 }
 
-/** The family. */
 export const longformer = encoderFamily({
   modelTypes: ["longformer"],
   names: {

@@ -26,7 +26,6 @@ const NAMES: TensorNames = {
 /** Heads for every task but masked tokens have this name; the class says what a head is for. */
 const TASK_HEAD = "classifier";
 
-/** The family. */
 export const modernbert = encoderFamily({
   modelTypes: ["modernbert"],
   names: NAMES,

@@ -46,7 +46,6 @@ export class Mpnet extends Encoder<MpnetConfig> {
   }
 }
 
-/** The family. */
 export const mpnet = classFamily<MpnetConfig>({
   type: "mpnet",
   architecture: "MPNetForMaskedLM",

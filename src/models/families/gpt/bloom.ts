@@ -6,7 +6,6 @@ import { ALL_BIASES, decoderFamily, layerNorm } from "../recipe-family.ts";
 
 const sizes = { intermediate_size: ({ hidden_size = 0 }) => 4 * hidden_size, max_position_embeddings: 2048 };
 
-/** The family. */
 export const bloom = decoderFamily({
   modelTypes: ["bloom"],
   names: {
@@ -43,7 +42,6 @@ export const bloom = decoderFamily({
   layers: null,
 });
 
-/** The family. */
 export const mpt = decoderFamily({
   modelTypes: ["mpt"],
   names: {

@@ -1,6 +1,7 @@
 /** The tower of CLIP (arXiv 2103.00020) that reads texts: GPT-2's layers with a causal mask, without a head that predicts tokens. */
-import type { DecoderConfig } from "../../decoder/config.ts";
+
 import { clipLayers } from "../../images/families.ts";
+import type { DecoderConfig } from "../../transformer/config.ts";
 import type { Family } from "../family.ts";
 import { ALL_BIASES, decoderFamily, layerNorm } from "../recipe-family.ts";
 

@@ -18,7 +18,6 @@ const NAMES: TensorNames = {
   head: "lm_head",
 };
 
-/** The family. */
 export const falcon = decoderFamily({
   modelTypes: ["falcon"],
   names: NAMES,

@@ -1,7 +1,6 @@
 /** GPT-NeoX (Black et al. 2022, arXiv 2204.06745) and Pythia: parallel branches, partial rotation, q, k and v of each head in one matrix. */
 import { attentionBiases, decoderFamily, flag, layerNorm } from "../recipe-family.ts";
 
-/** The family. */
 export const gptNeox = decoderFamily({
   modelTypes: ["gpt_neox"],
   names: {

@@ -45,7 +45,6 @@ const GPTJ = {
   }),
 } satisfies RecipeFamily;
 
-/** The family. */
 export const gptj = decoderFamily(GPTJ);
 
 /** CodeGen (arXiv 2203.13474): GPT-J whose q, v and k are one matrix, in four parts for the four devices that it was trained on. */
@@ -61,7 +60,6 @@ export const codegen = decoderFamily({
   },
 });
 
-/** The family. */
 export const gptNeo = decoderFamily({
   modelTypes: ["gpt_neo"],
   names: {

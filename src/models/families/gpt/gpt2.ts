@@ -12,8 +12,8 @@ import { checkCount } from "../../../core/errors.ts";
 import type { Rule } from "../../config/fields.ts";
 import { LIMITS } from "../../config/schema.ts";
 import type { Gpt2Config } from "../../config/types.ts";
-import type { DecoderConfig } from "../../decoder/config.ts";
 import { Decoder } from "../../decoder/decoder.ts";
+import type { DecoderConfig } from "../../transformer/config.ts";
 import type { StartOptions } from "../../transformer/parameters.ts";
 import { classFamily, completed } from "../class-family.ts";
 import { ALL_BIASES } from "../recipe-family.ts";
@@ -112,7 +112,6 @@ export class Gpt2 extends Decoder<Gpt2Config> {
   }
 }
 
-/** The family. */
 export const gpt2 = classFamily<Gpt2Config>({
   type: "gpt2",
   architecture: "GPT2LMHeadModel",

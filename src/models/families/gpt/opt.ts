@@ -2,7 +2,6 @@
 import { requireValues } from "../../config/fields.ts";
 import { decoderFamily, flag } from "../recipe-family.ts";
 
-/** The family. */
 export const opt = decoderFamily({
   modelTypes: ["opt"],
   names: {

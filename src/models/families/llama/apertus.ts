@@ -9,7 +9,6 @@ const NAMES = {
   gate: undefined,
 };
 
-/** The family. */
 export const apertus = decoderFamily({
   modelTypes: ["apertus"],
   names: NAMES,

@@ -26,7 +26,6 @@ function read(fields: Fields) {
   } as const;
 }
 
-/** The family. */
 export const cohere = decoderFamily({
   modelTypes: ["cohere"],
   names: NAMES,
@@ -34,7 +33,6 @@ export const cohere = decoderFamily({
   layers: { theta: 500_000, layout: "interleaved" },
 });
 
-/** The family. */
 export const cohere2 = decoderFamily({
   modelTypes: ["cohere2"],
   names: NAMES,

@@ -1,7 +1,6 @@
 /** EXAONE 4 (arXiv 2507.11407): norms of q and k and of each branch's output; with windows, only their layers have positions. */
 import { decoderFamily, number, POST_NORM_NAMES, QK_NORMS } from "../recipe-family.ts";
 
-/** The family. */
 export const exaone4 = decoderFamily({
   modelTypes: ["exaone4"],
   names: { ...POST_NORM_NAMES, ...QK_NORMS },

@@ -4,7 +4,7 @@
  * norms of q and k and two bases of angles.
  */
 import type { Fields } from "../../config/fields.ts";
-import type { DecoderConfig } from "../../decoder/config.ts";
+import type { DecoderConfig } from "../../transformer/config.ts";
 import type { Family } from "../family.ts";
 import type { Sizes } from "../recipe-family.ts";
 import { attentionBiases, decoderFamily, LLAMA_NAMES, number, positive, QK_NORMS } from "../recipe-family.ts";
@@ -34,7 +34,6 @@ export function readGemma(fields: Fields, { hidden_size }: Sizes) {
   } as const;
 }
 
-/** The family. */
 export const gemma = decoderFamily({
   modelTypes: ["gemma"],
   names: LLAMA_NAMES,
@@ -51,7 +50,6 @@ function sliding(fields: Fields, period: number) {
   return { window: 4096, slides: (layer: number) => (layer + 1) % pattern !== 0 };
 }
 
-/** The family. */
 export const gemma2 = decoderFamily({
   modelTypes: ["gemma2"],
   names: GEMMA_NAMES,
@@ -99,5 +97,4 @@ export const withParts = (text: Family<DecoderConfig>, modelType: string): Famil
     ),
 });
 
-/** The family. */
 export const gemma3 = withParts(text, "gemma3");

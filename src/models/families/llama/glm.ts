@@ -1,7 +1,6 @@
 /** GLM-4 (arXiv 2406.12793): norms before and after each branch, interleaved rotation of half a head, gate and up in one matrix. */
 import { decoderFamily, flag, LLAMA_NAMES, number } from "../recipe-family.ts";
 
-/** The family. */
 export const glm4 = decoderFamily({
   modelTypes: ["glm4"],
   names: {

@@ -1,7 +1,6 @@
 /** Granite 3 (IBM): Llama with factors on the embedding, the scores, the branches and the logits. */
 import { biases, decoderFamily, LLAMA_NAMES, number, positive } from "../recipe-family.ts";
 
-/** The family. */
 export const granite = decoderFamily({
   modelTypes: ["granite"],
   names: LLAMA_NAMES,

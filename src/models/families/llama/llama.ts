@@ -1,10 +1,8 @@
 /** Llama 2 and 3 (Touvron et al. 2023, arXiv 2302.13971), and SmolLM 3, in which every fourth layer has no positions. */
 import { biases, decoderFamily, LLAMA_NAMES } from "../recipe-family.ts";
 
-/** The family. */
 export const llama = decoderFamily({ modelTypes: ["llama"], names: LLAMA_NAMES, read: biases });
 
-/** The family. */
 export const smollm3 = decoderFamily({
   modelTypes: ["smollm3"],
   names: LLAMA_NAMES,

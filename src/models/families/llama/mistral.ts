@@ -4,7 +4,6 @@
  */
 import { decoderFamily, LLAMA_NAMES, number } from "../recipe-family.ts";
 
-/** The family. */
 export const mistral = decoderFamily({
   modelTypes: ["mistral"],
   names: LLAMA_NAMES,
@@ -15,7 +14,6 @@ export const mistral = decoderFamily({
   }),
 });
 
-/** The family. */
 export const ministral3 = decoderFamily({
   modelTypes: ["ministral3"],
   names: LLAMA_NAMES,

@@ -1,7 +1,6 @@
 /** Nemotron 4 and Minitron (arXiv 2402.16819): layer norms that multiply by 1 + w, relu², rotation of half a head. */
 import { biases, decoderFamily, LLAMA_NAMES, layerNorm } from "../recipe-family.ts";
 
-/** The family. */
 export const nemotron = decoderFamily({
   modelTypes: ["nemotron"],
   names: { ...LLAMA_NAMES, gate: undefined },

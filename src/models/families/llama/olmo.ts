@@ -12,7 +12,6 @@ import {
   QK_NORMS,
 } from "../recipe-family.ts";
 
-/** The family. */
 export const olmo = decoderFamily({
   modelTypes: ["olmo"],
   names: LLAMA_NAMES,
@@ -31,10 +30,8 @@ const read = (fields: Fields) =>
     ...attentionBiases(fields),
   }) as const;
 
-/** The family. */
 export const olmo2 = decoderFamily({ modelTypes: ["olmo2"], names: NAMES, read });
 
-/** The family. */
 export const olmo3 = decoderFamily({
   modelTypes: ["olmo3"],
   names: NAMES,

@@ -20,7 +20,6 @@ const NAMES = {
 };
 const QK_NORMS = { queryNorm: "self_attn.q_layernorm", keyNorm: "self_attn.k_layernorm" };
 
-/** The family. */
 export const phi = decoderFamily({
   modelTypes: ["phi"],
   names: NAMES,
@@ -34,7 +33,6 @@ export const phi = decoderFamily({
   layers: { rotaryShare: 0.5 },
 });
 
-/** The family. */
 export const phi3 = decoderFamily({
   modelTypes: ["phi3"],
   names: {

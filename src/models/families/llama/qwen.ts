@@ -8,7 +8,6 @@ function layers(fields: Fields) {
   return { optIn: true, slides: (layer: number) => layer >= first };
 }
 
-/** The family. */
 export const qwen2 = decoderFamily({
   modelTypes: ["qwen2"],
   names: LLAMA_NAMES,
@@ -16,7 +15,6 @@ export const qwen2 = decoderFamily({
   layers,
 });
 
-/** The family. */
 export const qwen3 = decoderFamily({
   modelTypes: ["qwen3"],
   names: { ...LLAMA_NAMES, ...QK_NORMS },

@@ -2,7 +2,6 @@
 import { requireValues } from "../../config/fields.ts";
 import { decoderFamily, flag, LLAMA_NAMES, layerNorm } from "../recipe-family.ts";
 
-/** The family. */
 export const stablelm = decoderFamily({
   modelTypes: ["stablelm"],
   names: LLAMA_NAMES,

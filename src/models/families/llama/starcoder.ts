@@ -1,7 +1,6 @@
 /** StarCoder 2 (arXiv 2402.19173): layer norms, biases, a plain feed-forward network, a window in every layer. */
 import { decoderFamily, flag, LLAMA_NAMES, layerNorm } from "../recipe-family.ts";
 
-/** The family. */
 export const starcoder2 = decoderFamily({
   modelTypes: ["starcoder2"],
   names: { ...LLAMA_NAMES, gate: undefined, up: "mlp.c_fc", down: "mlp.c_proj" },

@@ -22,7 +22,6 @@ import {
   TaskStruct,
 } from "../../codegen/layout.ts";
 import { panelOf, type Spec, stripOf, targetsOf } from "../../codegen/spec.ts";
-import { memoryImport } from "../memory.ts";
 import { loadRows } from "./backward-rows.ts";
 import { targetWord } from "./bias-gradients.ts";
 import { finite, scores } from "./products.ts";
@@ -36,7 +35,7 @@ const upTo = (n: I32Value, step: number): I32Value => i32.mul(i32.div_s(i32.add(
 /** Bytes of the module; it exports `run(task, workspace)`. */
 // long: the seven numbered passes are read in one piece, with the letters of the formula.
 export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
+  const module = new ModuleBuilder(spec);
   const { tile } = spec;
   const space = backwardSpaceOf(spec);
   const [panel, strip] = [panelOf(tile), stripOf(tile)];

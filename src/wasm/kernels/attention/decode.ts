@@ -10,7 +10,6 @@ import { CallStruct, paddedValue, statStride, TaskStruct, workspaceOf } from "..
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../../codegen/math.ts";
 import type { Spec } from "../../codegen/spec.ts";
 import { transpose4 } from "../lanes.ts";
-import { memoryImport } from "../memory.ts";
 import { queryRowBytes } from "./products.ts";
 import {
   beginState,
@@ -184,7 +183,7 @@ function finiteValues(module: ModuleBuilder, spec: Spec): Func & { result: "i32"
 /** Bytes of the module; it exports `run(task, workspace)`. */
 // long: the passes of a step of keys are read in one piece, with the letters of the formula.
 export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
+  const module = new ModuleBuilder(spec);
   const space = workspaceOf(spec);
   const stride = statStride(spec);
   const selective = spec.mask !== undefined || spec.tensors.length > 0;

@@ -11,14 +11,13 @@
 import { callValue, i32, ModuleBuilder, v128 } from "../../assembler/index.ts";
 import { paddedRows, statStride, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
 import type { Spec } from "../../codegen/spec.ts";
-import { memoryImport } from "../memory.ts";
 import { finite, scores, values, visibleValues } from "./products.ts";
 import { beginRows, beginState, eachScoreTile, endState, finishRows, sinkRows } from "./row-tile.ts";
 import { exponentiate, updateRowMax, updateRowSum } from "./softmax.ts";
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
+  const module = new ModuleBuilder(spec);
   const space = workspaceOf(spec);
   const selective = spec.mask !== undefined || spec.tensors.length > 0;
 

@@ -9,13 +9,12 @@ import { PackStruct, paddedValue } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../../codegen/math.ts";
 import { panelOf, type Spec } from "../../codegen/spec.ts";
 import { transpose4 } from "../lanes.ts";
-import { memoryImport } from "../memory.ts";
 import { copyRow } from "./row-tile.ts";
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 // long: keys in panels, keys in rows and values are the same loop over columns.
 export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
+  const module = new ModuleBuilder(spec);
   const columns = panelOf(spec.tile);
   const bytes = DTYPES[spec.key].bytes;
 

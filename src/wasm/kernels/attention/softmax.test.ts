@@ -6,7 +6,6 @@ import { zeros } from "../../../core/create/construct.ts";
 import { causal } from "../../../masks/index.ts";
 import { ModuleBuilder } from "../../assembler/index.ts";
 import { specOf } from "../../attention/plan.ts";
-import { memoryImport } from "../memory.ts";
 import { exponentiate, updateRowMax, updateRowSum } from "./softmax.ts";
 
 const t = zeros([1, 1, 64, 16]);
@@ -14,7 +13,7 @@ const t = zeros([1, 1, 64, 16]);
 for (const level of ["relaxed", "strict"] as const)
   it(`the passes of the softmax at ${level}`, async () => {
     const { spec } = specOf(resolve("test", t, t, t, { attnMask: causal() }), level, true);
-    const module = new ModuleBuilder(memoryImport(spec));
+    const module = new ModuleBuilder({ shared: spec.shared });
     updateRowMax(module, spec, true);
     exponentiate(module, spec);
     updateRowSum(module, spec);

@@ -7,14 +7,13 @@
 import { i32, ModuleBuilder } from "../../assembler/index.ts";
 import { CallStruct, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
 import type { Spec } from "../../codegen/spec.ts";
-import { memoryImport } from "../memory.ts";
 import { scores } from "./products.ts";
 import { beginRows, eachScoreTile } from "./row-tile.ts";
 import { finishedWeights, updateRowMax } from "./softmax.ts";
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function weights(spec: Spec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
+  const module = new ModuleBuilder(spec);
   const space = workspaceOf(spec);
   const scoreProduct = scores(module, spec);
   const rowMax = updateRowMax(module, spec, false);

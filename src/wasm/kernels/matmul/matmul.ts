@@ -15,7 +15,6 @@ import { f32x4, i32, ModuleBuilder, v128, ZERO } from "../../assembler/index.ts"
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../../codegen/math.ts";
 import { panelOf, type RegisterTile, roundUp, shortDType, tileKey } from "../../codegen/spec.ts";
 import { transpose4 } from "../lanes.ts";
-import { memoryImport } from "../memory.ts";
 
 /** The parameters that a product kernel is specialized on; sizes are not among them. */
 export interface ProductSpec {
@@ -78,7 +77,7 @@ export function productKey(spec: ProductSpec): string {
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
+  const module = new ModuleBuilder(spec);
   const { tile } = spec;
   const space = productWorkspace(spec);
   const [strip, panel] = [tile.rows, panelOf(tile)];

@@ -9,7 +9,6 @@ import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
 import { f32x4, i32, type Local, ModuleBuilder, v128, ZERO } from "../../assembler/index.ts";
 import { loadFloats, maddOf, withConstants } from "../../codegen/math.ts";
 import { panelOf, type RegisterTile, roundUp, shortDType, tileKey } from "../../codegen/spec.ts";
-import { memoryImport } from "../memory.ts";
 import { DEPTH, packing, product } from "./matmul.ts";
 
 /** The parameters that the kernel is specialized on. */
@@ -70,7 +69,7 @@ export function packedProductKey(spec: PackedProductSpec): string {
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function packedProductKernel(spec: PackedProductSpec): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
+  const module = new ModuleBuilder(spec);
   const bytes = DTYPES[spec.b].bytes;
   const space = packedWorkspace(spec);
   const panel = panelOf(spec.tile);

@@ -5,7 +5,6 @@
 import type { F32Value, FunctionBuilder, Local, V128Value } from "../../assembler/index.ts";
 import { f32, f32x4, i32, ModuleBuilder, v128, ZERO } from "../../assembler/index.ts";
 import { type Arithmetic, withConstants } from "../../codegen/math.ts";
-import { memoryImport } from "../memory.ts";
 
 /** Words of a task: how many rows, numbers of a row, and the address of each array's first row. */
 export const PipelineStruct = { rows: 0, count: 4, arrays: 8, size: 64 } as const;
@@ -29,7 +28,7 @@ export function pipelineKernel(
     at: Local<"i32">[],
   ) => void,
 ): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(memoryImport(spec));
+  const module = new ModuleBuilder({ shared: spec.shared });
   module.func(
     "run",
     ["task", "workspace"],
