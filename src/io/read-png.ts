@@ -4,6 +4,7 @@
  */
 import { checkCount, HeedError } from "../core/errors.ts";
 import { crc32, inflate } from "./archive/deflate.ts";
+import { join } from "./archive/zip.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "./limit.ts";
 import { asBytes, refuser } from "./refuse.ts";
 
@@ -119,12 +120,7 @@ async function inflated(
     (sum, { columns, rows }) => sum + rows * (1 + rowBytes(header, columns)),
     0,
   );
-  const joined = new Uint8Array(packed.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of packed) {
-    joined.set(part, at);
-    at += part.length;
-  }
+  const joined = join("readPng", packed);
   // zlib (RFC 1950): two bytes before the stream, four after it.
   if (
     joined.length < 6 ||

@@ -18,13 +18,8 @@ export async function readEntries(source: Source, refuse: Refuse): Promise<Membe
       const view = viewOf(bytes);
       const within = { ...directory, start: directory.start - base, end: directory.end - base };
       const members: Member[] = [];
-      const names = new Set<string>();
-      for (const entry of listEntries(view, within, refuse)) {
-        if (names.has(entry.name))
-          refuse("zip-duplicate", base, "the name appears twice in the archive", entry.name);
-        names.add(entry.name);
+      for (const entry of listEntries(view, within, refuse))
         members.push(await readMember(source, entry, directory.start, refuse));
-      }
       return members;
     }
     tail = source.size - directory.start;

@@ -37,17 +37,9 @@ const SIZES_FOLLOW = 0x08;
 export function listMembers(bytes: Uint8Array, refuse: Refuse): Member[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const directory = findDirectory(view, refuse);
-  const names = new Set<string>();
-  const members: (Member & { from: number })[] = [];
-  let at = directory.start;
-  for (let i = 0; i < directory.count; i++) {
-    const entry = readCentral(view, at, directory.end, refuse);
-    const { name } = entry;
-    if (names.has(name)) refuse("zip-duplicate", at, "the name appears twice in the archive", name);
-    names.add(name);
-    members.push(memberAt(view, entry, directory.start, refuse));
-    at = entry.next;
-  }
+  const entries = listEntries(view, directory, refuse);
+  const members = entries.map((entry) => memberAt(view, entry, directory.start, refuse));
+  const at = entries.at(-1)?.next ?? directory.start;
   if (at !== directory.end)
     refuse("zip-directory", at, "the central directory has bytes beyond its last entry");
   let end = 0;
@@ -67,13 +59,15 @@ export interface Directory {
 
 /** The entries of the central directory, before their local headers are read. */
 export function listEntries(view: DataView, { start, end, count }: Directory, refuse: Refuse): ZipEntry[] {
-  const entries: ZipEntry[] = [];
+  const entries = new Map<string, ZipEntry>();
   for (let at = start, i = 0; i < count; i++) {
     const entry = readCentral(view, at, end, refuse);
-    entries.push(entry);
+    if (entries.has(entry.name))
+      refuse("zip-duplicate", at, "the name appears twice in the archive", entry.name);
+    entries.set(entry.name, entry);
     at = entry.next;
   }
-  return entries;
+  return [...entries.values()];
 }
 
 /** Finds the central directory from the end of the archive; `base` is the byte of the archive where the view begins. */

@@ -117,12 +117,9 @@ export async function beginning(
   // The first kilobyte contains most headers; a longer header is read from the whole member.
   for (const prefix of [packed.subarray(0, 1024), packed]) {
     let inflated: Uint8Array = new Uint8Array(0);
-    const pieces = inflate(prefix);
     try {
-      for (;;) {
-        const piece = await pieces.next();
-        if (piece.done) break;
-        inflated = join("readNpz", [inflated, piece.value]);
+      for await (const piece of inflate(prefix)) {
+        inflated = join("readNpz", [inflated, piece]);
         const end = npyHeaderEnd(inflated, refuser("readNpz", start, name));
         if (end !== undefined && end <= inflated.length) return inflated;
       }
@@ -136,8 +133,6 @@ export async function beginning(
           `its deflate stream is broken: ${(error as Error).message}`,
           name,
         );
-    } finally {
-      await pieces.return(undefined);
     }
   }
   return refuse("npz-inflate", start, "it ends before its npy header does", name);
@@ -160,23 +155,13 @@ export async function unpack(
   let length = 0;
   let crc = 0;
   let implied: number | undefined;
-  const pieces = inflate(packed);
+  const broken = (why: string) => refuse("npz-inflate", start, why, name);
   try {
-    for (;;) {
-      const piece = await pieces.next().catch((error: Error) => {
-        return refuse(
-          "npz-inflate",
-          start,
-          `its deflate stream is broken: ${error.message || error.name}`,
-          name,
-        );
-      });
-      if (piece.done) break;
-      parts.push(piece.value);
-      length += piece.value.length;
-      crc = crc32(piece.value, crc);
-      if (length > size)
-        refuse("npz-inflate", start, `inflates to more than the ${size} bytes it claims`, name);
+    for await (const piece of inflate(packed)) {
+      parts.push(piece);
+      length += piece.length;
+      crc = crc32(piece, crc);
+      if (length > size) broken(`inflates to more than the ${size} bytes it claims`);
       if (implied !== undefined) continue;
       parts = [join("readNpz", parts)];
       const inside = refuser("readNpz", start, name);
@@ -192,11 +177,11 @@ export async function unpack(
           name,
         );
     }
-  } finally {
-    await pieces.return(undefined);
+  } catch (error) {
+    if (error instanceof HeedError) throw error;
+    broken(`its deflate stream is broken: ${(error as Error).message || (error as Error).name}`);
   }
-  if (length !== size)
-    refuse("npz-inflate", start, `inflates to ${length} bytes, not the ${size} it claims`, name);
+  if (length !== size) broken(`inflates to ${length} bytes, not the ${size} it claims`);
   if (crc !== member.crc) refuse("zip-crc", start, "its bytes do not match their CRC", name);
   return join("readNpz", parts);
 }
