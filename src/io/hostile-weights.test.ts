@@ -8,8 +8,8 @@ import { readSentencePiece, sentencePieceJson } from "../models/tokenizer/conver
 import { readTokenizer } from "../models/tokenizer/index.ts";
 import { writeMembers } from "./archive/zip.ts";
 import { openGguf, openTorch, type SafetensorsFile } from "./index.ts";
-import { concatBytes, integerField, ProtoMessage, rangeField } from "./protobuf.ts";
-import { refuser } from "./refuse.ts";
+import { integerField, ProtoMessage, rangeField } from "./protobuf.ts";
+import { concatBytes, refuser } from "./refuse.ts";
 import { readPickle } from "./torch/pickle.ts";
 
 const golden = join(import.meta.dirname, "../../tests/golden/weights");

@@ -3,7 +3,7 @@
  * A message is a list of fields, each a number and a value: an integer, 4 or 8 bytes, or a range of bytes (a text, a list of
  * numbers, a message). https://protobuf.dev/programming-guides/encoding
  */
-import { type Refuse, utf8 } from "./refuse.ts";
+import { concatBytes, type Refuse, utf8 } from "./refuse.ts";
 
 /** A field of a message. */
 export interface ProtoField {
@@ -150,15 +150,4 @@ export const integerField = (number: number, value: number | bigint): Uint8Array
 export function rangeField(number: number, value: Uint8Array | string): Uint8Array {
   const bytes = typeof value === "string" ? new TextEncoder().encode(value) : value;
   return concatBytes([varintBytes((number << 3) | 2), varintBytes(bytes.length), bytes]);
-}
-
-/** All parts, concatenated. */
-export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
 }

@@ -4,9 +4,8 @@
  */
 import { checkCount, HeedError } from "../core/errors.ts";
 import { crc32, inflate } from "./archive/deflate.ts";
-import { join } from "./archive/zip.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "./limit.ts";
-import { asBytes, refuser } from "./refuse.ts";
+import { asBytes, concatBytes, refuser } from "./refuse.ts";
 
 /** A picture of 8 bits: rows from the top, pixels from the left. */
 export interface Pixels {
@@ -120,7 +119,7 @@ async function inflated(
     (sum, { columns, rows }) => sum + rows * (1 + rowBytes(header, columns)),
     0,
   );
-  const joined = join("readPng", packed);
+  const joined = concatBytes(packed, "readPng");
   // zlib (RFC 1950): two bytes before the stream, four after it.
   if (
     joined.length < 6 ||

@@ -76,6 +76,18 @@ export function allocate(what: string, length: number): Uint8Array<ArrayBuffer> 
   }
 }
 
+/** All parts, concatenated; `what` is named where the runtime cannot allocate them. */
+export function concatBytes(parts: readonly Uint8Array[], what = "concatBytes"): Uint8Array<ArrayBuffer> {
+  const length = parts.reduce((n, part) => n + part.length, 0);
+  const out = allocate(what, length);
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
 const UTF8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const LATIN1 = /* @__PURE__ */ new TextDecoder("latin1");
 

@@ -29,11 +29,19 @@ export interface SafetensorsFile {
   close(): Promise<void>;
 }
 
-/** Reads rows [from, to) of a tensor; [0, 1) is all of a tensor without axes. */
+/** Rows of a tensor: the shape that they have, the first of them, and the place of its first number, row-major, and how many follow. */
+export interface TensorRows {
+  readonly shape: readonly number[];
+  readonly row: number;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Reads rows of a tensor; a tensor without axes has one. */
 export type LoadRows<T extends TensorInfo> = (
   name: string,
   info: T,
-  rows: readonly [from: number, to: number],
+  rows: TensorRows,
   into?: Uint8Array,
 ) => Promise<FileTensor>;
 
@@ -45,7 +53,7 @@ export function tensorFile<T extends TensorInfo>(
     tensors,
   }: { metadata?: ReadonlyMap<string, string>; tensors: ReadonlyMap<string, T> },
   maxBytes: number,
-  load: LoadRows<T>,
+  loadRows: LoadRows<T>,
   close: () => Promise<void>,
 ): SafetensorsFile {
   let isClosed = false;
@@ -65,12 +73,17 @@ export function tensorFile<T extends TensorInfo>(
       );
     const { dtype, shape } = info;
     const [count = 1, ...inner] = shape;
-    const row = inner.reduce((n, x) => n * x, ELEMENTS[dtype].bytes);
-    if (options.rows === undefined) {
-      checkSize(what, `tensor ${quote(name)}`, count * row, maxBytes, ". `rows` reads a part of it");
-      checkInto(what, options.into, info, count * row);
-      return load(name, info, [0, count], options.into);
-    }
+    const row = inner.reduce((n, x) => n * x, 1);
+    const load = (from: number, to: number, subject: string, advice: string) => {
+      const bytes = (to - from) * row * ELEMENTS[dtype].bytes;
+      checkSize(what, subject, bytes, maxBytes, advice);
+      checkInto(what, options.into, info, bytes);
+      const part = shape.length === 0 ? shape : [to - from, ...inner];
+      const rows = { shape: part, row: from, first: from * row, count: (to - from) * row };
+      return loadRows(name, info, rows, options.into);
+    };
+    if (options.rows === undefined)
+      return load(0, count, `tensor ${quote(name)}`, ". `rows` reads a part of it");
     const [from, to]: readonly number[] =
       Array.isArray(options.rows) && options.rows.length === 2 ? options.rows : [];
     const isRange = Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= count;
@@ -80,10 +93,7 @@ export function tensorFile<T extends TensorInfo>(
         `${what}: rows ${formatValue(options.rows)} of tensor ${quote(name)} [${shape.join(", ")}]; expected [from, to], 0 ≤ from ≤ to ≤ its first axis`,
         { tensor: name, shape },
       );
-    const subject = `rows ${from} to ${to} of tensor ${quote(name)}`;
-    checkSize(what, subject, (to - from) * row, maxBytes, ". Ask for fewer rows");
-    checkInto(what, options.into, info, (to - from) * row);
-    return load(name, info, [from, to], options.into);
+    return load(from, to, `rows ${from} to ${to} of tensor ${quote(name)}`, ". Ask for fewer rows");
   };
   const closeOnce = async () => {
     if (!isClosed) await close();

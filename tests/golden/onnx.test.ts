@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { FormatError, OptionError, type Tensor, UnsupportedError } from "heed";
 import { attentionOf, exposeAttention, layerWeights } from "heed/models";
 import { describe, expect, test } from "vitest";
-import { concatBytes, integerField, rangeField } from "../../src/io/protobuf.ts";
+import { integerField, rangeField } from "../../src/io/protobuf.ts";
+import { concatBytes } from "../../src/io/refuse.ts";
 import { CHANGES_MS, readChanged } from "../support/cases/changes.ts";
 import { readTensors } from "../support/shared.ts";
 

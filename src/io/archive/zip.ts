@@ -4,7 +4,7 @@
  * repeat; encryption, spanned archives and other methods are refused. Nothing is inflated here.
  */
 import { UnsupportedError } from "../../core/errors.ts";
-import { allocate, type Refuse, utf8 } from "../refuse.ts";
+import { concatBytes, type Refuse, utf8 } from "../refuse.ts";
 import { crc32, MAX_EXPANSION } from "./deflate.ts";
 
 /** One file inside the archive. */
@@ -318,7 +318,7 @@ export function writeMembers(
     );
   const [count16, length32, at32] = [Math.min(count, FULL16), Math.min(length, FULL32), Math.min(at, FULL32)];
   tail.push(fieldsOf([END, 4], [0, 2], [0, 2], [count16, 2], [count16, 2], [length32, 4], [at32, 4], [0, 2]));
-  return join(what, [...locals, ...centrals, ...tail]);
+  return concatBytes([...locals, ...centrals, ...tail], what);
 }
 
 /** Little-endian fields, each a value and its width in bytes. */
@@ -330,19 +330,5 @@ function fieldsOf(...fields: [number, number][]): Uint8Array {
       out[at++] = value % 256;
       value = Math.floor(value / 256);
     }
-  return out;
-}
-
-/** All parts, concatenated. */
-export function join(what: string, parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const out = allocate(
-    what,
-    parts.reduce((n, part) => n + part.length, 0),
-  );
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
   return out;
 }

@@ -51,30 +51,25 @@ export async function openGguf(from: SourceLike, options: SizeLimit = {}): Promi
       WHAT,
       { tensors },
       maxBytes,
-      async (_, info, [first, last], into): Promise<FileTensor> => {
-        const { dtype, shape, start, block } = info;
-        const part = shape.length === 0 ? shape : [last - first, ...shape.slice(1)];
-        const row = shape.slice(1).reduce((n, x) => n * x, 1);
-        const from = first * (shape.length === 1 ? 1 : row);
-        const to = last * (shape.length === 1 ? 1 : row);
+      async (_, { dtype, start, block }, { shape, first: from, count }, into): Promise<FileTensor> => {
         if (!block) {
           const width = ELEMENTS[dtype].bytes;
-          return fromBytes(dtype, part, await source.read(start + from * width, (to - from) * width, into));
+          return fromBytes(dtype, shape, await source.read(start + from * width, count * width, into));
         }
         // Blocks lie within rows; of a tensor of one axis the numbers asked for may begin inside one.
-        const [head, tail] = [Math.floor(from / block.length), Math.ceil(to / block.length)];
+        const [head, tail] = [Math.floor(from / block.length), Math.ceil((from + count) / block.length)];
         const out = new Float32Array((tail - head) * block.length);
         const step = Math.max(1, Math.floor(SLICE / block.bytes));
         for (let n = head; n < tail; n += step) {
-          const count = Math.min(step, tail - n);
-          const bytes = await source.read(start + n * block.bytes, count * block.bytes, into);
+          const blocks = Math.min(step, tail - n);
+          const bytes = await source.read(start + n * block.bytes, blocks * block.bytes, into);
           const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-          for (let i = 0; i < count; i++)
+          for (let i = 0; i < blocks; i++)
             block.unpack(view, i * block.bytes, out, (n - head + i) * block.length);
         }
         const skipped = from - head * block.length;
-        const numbers = out.length === to - from ? out : out.slice(skipped, skipped + to - from);
-        return new Tensor(numbers, part, "float32") as FileTensor;
+        const numbers = out.length === count ? out : out.slice(skipped, skipped + count);
+        return new Tensor(numbers, shape, "float32") as FileTensor;
       },
       () => source.close(),
     );

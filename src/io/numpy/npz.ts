@@ -6,10 +6,10 @@
 import { checkCount, checkMethods, formatValue, HeedError, OptionError } from "../../core/errors.ts";
 import { checkKind, checkNames } from "../../core/option-names.ts";
 import { crc32, deflate, inflate } from "../archive/deflate.ts";
-import { join, listMembers, type Member, type NewMember, writeMembers } from "../archive/zip.ts";
+import { listMembers, type Member, type NewMember, writeMembers } from "../archive/zip.ts";
 import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from "../element.ts";
 import { checkSize as checkLimit, type SizeLimit, sizeLimit } from "../limit.ts";
-import { asBytes, type Refuse, refuser } from "../refuse.ts";
+import { asBytes, concatBytes, type Refuse, refuser } from "../refuse.ts";
 import { readNpyAt, writeNpyAs } from "./npy.ts";
 import { npyHeaderEnd, readNpyHeader } from "./npy-header.ts";
 
@@ -119,7 +119,7 @@ export async function beginning(
     let inflated: Uint8Array = new Uint8Array(0);
     try {
       for await (const piece of inflate(prefix)) {
-        inflated = join("readNpz", [inflated, piece]);
+        inflated = concatBytes([inflated, piece], "readNpz");
         const end = npyHeaderEnd(inflated, refuser("readNpz", start, name));
         if (end !== undefined && end <= inflated.length) return inflated;
       }
@@ -163,7 +163,7 @@ export async function unpack(
       crc = crc32(piece, crc);
       if (length > size) broken(`inflates to more than the ${size} bytes it claims`);
       if (implied !== undefined) continue;
-      parts = [join("readNpz", parts)];
+      parts = [concatBytes(parts, "readNpz")];
       const inside = refuser("readNpz", start, name);
       const headerEnd = npyHeaderEnd(parts[0], inside);
       if (headerEnd === undefined || headerEnd > length) continue;
@@ -183,7 +183,7 @@ export async function unpack(
   }
   if (length !== size) broken(`inflates to ${length} bytes, not the ${size} it claims`);
   if (crc !== member.crc) refuse("zip-crc", start, "its bytes do not match their CRC", name);
-  return join("readNpz", parts);
+  return concatBytes(parts, "readNpz");
 }
 
 /** Options of `writeNpz`. */

@@ -162,11 +162,10 @@ async function openFiles(
     await close();
     throw error;
   }
-  const load: LoadRows<TensorInfo> = async (name, info, [from, to], into) => {
-    const { dtype, shape, start } = info;
-    const row = shape.slice(1).reduce((n, x) => n * x, ELEMENTS[dtype].bytes);
-    const bytes = await files[owner(name)][0].read(start + from * row, (to - from) * row, into);
-    return fromBytes(dtype, shape.length === 0 ? shape : [to - from, ...shape.slice(1)], bytes);
+  const load: LoadRows<TensorInfo> = async (name, { dtype, start }, { shape, first, count }, into) => {
+    const width = ELEMENTS[dtype].bytes;
+    const bytes = await files[owner(name)][0].read(start + first * width, count * width, into);
+    return fromBytes(dtype, shape, bytes);
   };
   return tensorFile(WHAT, { metadata, tensors }, maxBytes, load, close);
 }

@@ -73,24 +73,22 @@ export async function openTorch(from: SourceLike, options: SizeLimit = {}): Prom
         ...(!dense && { strides }),
       });
     }
-    const load: LoadRows<TorchInfo> = async (_, info, [first, last], into) => {
-      const { dtype, shape, start, end, strides } = info;
+    const load: LoadRows<TorchInfo> = async (_, info, { shape, row, first, count }, into) => {
+      const { dtype, start, end, strides } = info;
       const width = ELEMENTS[dtype].bytes;
-      const part = shape.length === 0 ? shape : [last - first, ...shape.slice(1)];
-      const row = shape.slice(1).reduce((n, x) => n * x, width);
       if (!strides)
-        return fromBytes(dtype, part, await source.read(start + first * row, (last - first) * row, into));
+        return fromBytes(dtype, shape, await source.read(start + first * width, count * width, into));
       // A view that is not dense: the span of its numbers is read, and copied in order.
-      const from = start + first * strides[0] * width;
-      const numbers = part.reduce((sum, n, axis) => sum + (n - 1) * strides[axis], 1);
-      const span = part.includes(0) ? 0 : numbers * width;
+      const from = start + row * strides[0] * width;
+      const numbers = shape.reduce((sum, n, axis) => sum + (n - 1) * strides[axis], 1);
+      const span = shape.includes(0) ? 0 : numbers * width;
       checkSize(WHAT, "the span of a tensor that is a view", Math.min(span, end - from), maxBytes);
       const flat = fromBytes(dtype, [span / width], await source.read(from, span));
       if (!isDType(dtype))
         throw new UnsupportedError("torch-view", `${WHAT}: a view of ${dtype} numbers that is not dense`, {
           dtype,
         });
-      return new Tensor(flat.data as TypedData, part, dtype as DType, strides).contiguous() as never;
+      return new Tensor(flat.data as TypedData, shape, dtype as DType, strides).contiguous() as never;
     };
     return tensorFile(WHAT, { tensors }, maxBytes, load, () => source.close());
   } catch (error) {

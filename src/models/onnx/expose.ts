@@ -4,7 +4,8 @@
  * that hold weights stay where they are.
  */
 import { checkCount, FormatError, UnsupportedError } from "../../core/errors.ts";
-import { concatBytes, integerField, rangeField, varintBytes } from "../../io/protobuf.ts";
+import { integerField, rangeField, varintBytes } from "../../io/protobuf.ts";
+import { concatBytes } from "../../io/refuse.ts";
 import { openSource, type SourceLike } from "../../io/source.ts";
 import type { OnnxAttention, OnnxOperand, OnnxRefusal, OnnxStep } from "./find.ts";
 import { findAttention } from "./find.ts";

@@ -1,7 +1,8 @@
 /** Tokenizers in the files of other programs: their rare settings, and what is refused. tests/golden/weights.test.ts compares whole files. */
 import { describe, expect, test } from "vitest";
 import type { GgufValue } from "../../../io/index.ts";
-import { concatBytes, integerField, rangeField } from "../../../io/protobuf.ts";
+import { integerField, rangeField } from "../../../io/protobuf.ts";
+import { concatBytes } from "../../../io/refuse.ts";
 import { BYTE_CHARACTERS } from "../bytes.ts";
 import { convertedTokenizer } from "../file.ts";
 import { ggufTokenizerJson } from "./gguf.ts";
