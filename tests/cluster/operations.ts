@@ -1,6 +1,5 @@
 /** A program that ranks run: every operation of a communicator once, with its result checked on every rank. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
 import { allToAll, broadcast } from "../../src/cluster/communicator/moves.ts";
 import {
   contextAttention,
@@ -9,18 +8,6 @@ import {
   shardSequence,
 } from "../../src/cluster/index.ts";
 import { attentionBackward, scaledDotProductAttention, Tensor } from "../../src/index.ts";
-
-/** Voluntary context switches of all threads of a process. */
-const switchesOf = (pid: number): number =>
-  readdirSync(`/proc/${pid}/task`)
-    .map((thread) => {
-      try {
-        return readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8");
-      } catch {
-        return ""; // The thread has ended.
-      }
-    })
-    .reduce((sum, text) => sum + Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(text)?.[1] ?? 0), 0);
 
 const total = (list: readonly number[]): number => list.reduce((sum, n) => sum + n, 0);
 
@@ -43,21 +30,26 @@ for (let n = 0; n < 5e6; n++) work += Math.sqrt(n);
 await pending;
 assert.ok(work > 0 && received.every((x) => x === previous + 0.5));
 
-// A rank that waits for a large message sleeps between polls, so that others can use its core. Each sleep of a thread is a
-// voluntary context switch; a thread that polls continuously has none. Rank 0 sends when all others have slept 30 times, or after
-// 60 s: a busy machine wakes them late.
-const pids = new Float64Array(size);
-await comm.allGather(Float64Array.of(process.pid), pids);
-await comm.barrier();
-const before = process.resourceUsage().voluntaryContextSwitches;
-if (rank === 0) {
-  const others = [...pids.subarray(1)];
-  const [began, first] = [performance.now(), others.map(switchesOf)];
-  while (performance.now() - began < 60_000 && others.some((pid, n) => switchesOf(pid) < first[n] + 30))
-    await new Promise((resolve) => setTimeout(resolve, 20));
+// A rank that waits sleeps between polls, so that others can use its core: the share of the time in which this process had one while it
+// waited for rank 0, which comes late.
+const none = new Uint8Array(0);
+const shares: number[] = [];
+for (const wait of [
+  () => comm.exchange(next, large, previous, received),
+  async () => {
+    const short = new Uint8Array(8);
+    if (rank > 0) await comm.exchange(undefined, none, 0, short);
+    else for (let to = 1; to < size; to++) await comm.exchange(to, short, undefined, none);
+  },
+  () => comm.barrier(),
+]) {
+  await comm.barrier();
+  const [cpu, began] = [process.cpuUsage(), performance.now()];
+  if (rank === 0) await new Promise((resolve) => setTimeout(resolve, 500));
+  await wait();
+  const { user, system } = process.cpuUsage(cpu);
+  shares.push((user + system) / 1000 / (performance.now() - began));
 }
-await comm.exchange(next, large, previous, received);
-const sleeps = process.resourceUsage().voluntaryContextSwitches - before;
 
 // allGather of equal and of different lengths.
 const equal = new Float32Array(2 * size);
@@ -163,12 +155,12 @@ for (const via of ["gather", "ring", "resident"] as const) {
 }
 
 await comm.barrier();
-const allSleeps = new Float64Array(size);
-await comm.allGather(Float64Array.of(sleeps), allSleeps);
+const allShares = new Float64Array(size);
+await comm.allGather(Float64Array.of(Math.max(...shares)), allShares);
 const text = JSON.stringify({
   size,
   engine: comm.engine,
-  sleeps: Math.min(...allSleeps.subarray(1)),
+  shareOfWait: Math.max(...allShares.subarray(1)),
   sum: [...new Uint32Array(inexact.buffer)].slice(0, 8),
 });
 if (rank === 0) process.stdout.write(`${text}\n`);

@@ -1,14 +1,14 @@
 /**
- * The cluster engine over MPI. Every operation runs on another thread, so this thread computes during transfers: Open MPI
- * transfers large messages only while a thread is inside MPI. A transfer thread polls large exchanges and sleeps between polls
- * (`transfers.ts`); every other operation is one blocking MPI call. Operations of a rank run one after the other, in the order
- * of their calls.
+ * The cluster engine over MPI. A short message that arrives at once is received on this thread. Everything else waits on another
+ * thread, so that this one computes meanwhile: exchanges on a transfer thread, which sleeps between its polls (`transfers.ts`; a
+ * blocking MPI call polls without end and takes a core from ranks that compute), every other operation as one blocking MPI call.
+ * Operations of a rank run one after the other, in the order of their calls.
  *
  * A job that has lost a rank must end, not hang. An operation that exceeds the time limit and an uncaught error end the job on
  * every rank (`MPI_Abort`), with a message that names rank, operation and bytes.
  *
  * No message is written past its array: MPI may do that where ranks pass other lengths (Open MPI 4.1, measured). A message is received
- * when its length is known (MPI_Mprobe), and ranks compare lengths before a large collective call.
+ * when its length is known (MPI_Improbe), and ranks compare lengths before a large collective call.
  */
 import { HeedError, OptionError } from "../../core/errors.ts";
 import { digest } from "../communicator/agree.ts";
@@ -33,10 +33,10 @@ import { Transfers } from "./transfers.ts";
 /** Bytes of one MPI message; MPI counts in 32-bit integers. */
 const PIECE = 2 ** 30;
 const TAG = 77;
-/** Minimum bytes of an exchange for the transfer thread; a smaller one takes less time than waking the thread. */
-const LARGE = 2 ** 16;
 /** Maximum bytes that MPI sends together with the envelope of a message (Open MPI in shared memory: 4096 with a header). */
 const EAGER = 4000;
+/** Milliseconds for which this thread polls for such a message; to wake the transfer thread takes twice as long. */
+const POLLING = 0.03;
 /** A status is at most 32 bytes in every family. */
 const STATUS_BYTES = 64;
 
@@ -140,14 +140,15 @@ export function openMpi(binding: MpiBinding, options: MpiOptions): Communicator 
   return new MpiRank(binding, rank, size, options.timeout);
 }
 
-/** A piece of an exchange in both directions. */
-interface SmallExchange {
-  readonly sending: Uint8Array;
-  readonly target: number;
-  readonly receiving: Uint8Array;
-  readonly source: number;
-  readonly status: Uint8Array;
-}
+/** A short message in both directions: what is sent to a rank, where what another sends goes, its status, and who is told. */
+type ShortExchange = readonly [
+  out: Uint8Array,
+  to: number,
+  into: Uint8Array,
+  from: number,
+  status: Uint8Array,
+  done: CallEnd,
+];
 
 class MpiRank implements Communicator, Moves {
   readonly rank: number;
@@ -269,18 +270,12 @@ class MpiRank implements Communicator, Moves {
         n < backPieces ? (from as number) : procNull,
       ];
       const pinned = [send, into, sending, receiving, status];
-      if (Math.max(sending.length, receiving.length) >= LARGE) {
-        waits.push(
-          this.#queued(what, pinned, (done) =>
-            this.#transfers.start(sending, target, receiving, source, TAG, status, done),
-          ),
-        );
-        continue;
-      }
+      const isShort = Math.max(sending.length, receiving.length) <= EAGER;
       waits.push(
-        this.#queued(what, pinned, (done) =>
-          this.#exchangeSmall({ sending, target, receiving, source, status }, done),
-        ),
+        this.#queued(what, pinned, (done) => {
+          if (isShort) this.#exchangeShort(sending, target, receiving, source, status, done);
+          else this.#transfers.start(sending, target, receiving, source, TAG, status, done);
+        }),
       );
     }
     await Promise.all(waits);
@@ -296,26 +291,38 @@ class MpiRank implements Communicator, Moves {
     return count[0];
   }
 
-  /** Sends on this thread, which does not wait, and receives on another one: first the length, then the message. */
-  #exchangeSmall({ sending, target, receiving, source, status }: SmallExchange, done: CallEnd): void {
+  /**
+   * Sends on this thread, which does not wait, and receives on it where the message arrives at once, first its length. Otherwise the
+   * transfer thread waits for it: with sleeps, so that a rank that waits leaves its core to others.
+   */
+  #exchangeShort(...[out, to, into, from, status, done]: ShortExchange): void {
     const { functions: f, constants, requestBytes } = this.#binding;
     const { byte } = constants;
     const [request, message, sent] = [requestBytes, requestBytes, STATUS_BYTES].map((n) => new Uint8Array(n));
-    const sendCode = f.MPI_Isend(sending, sending.length, byte, target, TAG, this.#world, request);
+    const sendCode = f.MPI_Isend(out, out.length, byte, to, TAG, this.#world, request);
     const finish: CallEnd = (error, code) => {
       const ended: [number] = [0];
       const failed = sendCode || f.MPI_Test(request, ended, sent);
       if (error || failed !== 0 || ended[0] !== 0) done(error, code || failed);
       else f.MPI_Wait.async([request, sent], (waitError, waitCode) => done(waitError, code || waitCode));
     };
-    f.MPI_Mprobe.async([source, TAG, this.#world, message, status], (error, code) => {
-      if (error || code !== 0) return finish(error, code);
-      const count = this.#lengthOf(status);
-      const into = count === receiving.length ? receiving : new Uint8Array(count);
-      const args = [into, count, byte, message, sent] as const;
-      if (count <= EAGER) return finish(null, f.MPI_Mrecv(...args));
-      f.MPI_Mrecv.async(args, finish);
-    });
+    const isThere: [number] = [0];
+    for (const began = performance.now(); performance.now() - began < POLLING && isThere[0] === 0; ) {
+      const code = f.MPI_Improbe(from, TAG, this.#world, isThere, message, status);
+      if (code !== 0) {
+        finish(null, code);
+        return;
+      }
+    }
+    if (isThere[0] === 0) {
+      const { procNull } = constants;
+      this.#transfers.start(out.subarray(0, 0), procNull, into, from, TAG, status, finish);
+      return;
+    }
+    const count = this.#lengthOf(status);
+    const args = [count === into.length ? into : new Uint8Array(count), count, byte, message, sent] as const;
+    if (count <= EAGER) finish(null, f.MPI_Mrecv(...args));
+    else f.MPI_Mrecv.async(args, finish);
   }
 
   /** Throws on every rank where ranks pass other lengths to a collective call of many bytes. */
@@ -418,7 +425,19 @@ class MpiRank implements Communicator, Moves {
   }
 
   barrier(): Promise<void> {
-    return this.#call("barrier", "MPI_Barrier", [this.#world], []);
+    return this.#barrier("barrier");
+  }
+
+  /** Returns when all ranks have called it: exchanges of no bytes over the distances 1, 2, 4, …; MPI_Barrier would wait by polling. */
+  async #barrier(what: string): Promise<void> {
+    const [none, { rank, size }] = [new Uint8Array(0), this];
+    for (let distance = 1; distance < size; distance *= 2) {
+      const [to, from] = [(rank + distance) % size, (rank - distance + size) % size];
+      const status = new Uint8Array(new SharedArrayBuffer(STATUS_BYTES));
+      await this.#queued(what, [none, status], (done) =>
+        this.#exchangeShort(none, to, none, from, status, done),
+      );
+    }
   }
 
   split(color: number, key: number = this.rank): Promise<Communicator> {
@@ -434,9 +453,8 @@ class MpiRank implements Communicator, Moves {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    // Waits for the other ranks on another thread, with the time limit. MPI_Finalize itself belongs to the thread that
-    // initialized MPI.
-    await this.#call("close", "MPI_Barrier", [this.#world], []);
+    // Waits for the other ranks, with the time limit. MPI_Finalize itself belongs to the thread that initialized MPI.
+    await this.#barrier("close");
     this.#closed = true;
     await this.#transfers.close();
     checkCode(this.#binding, "MPI_Finalize", finalize(this.#binding));
