@@ -13,6 +13,8 @@ import type { DrawnFigure } from "../../src/view/figure/drawn.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import type { FigureTable } from "../../src/view/figure/table.ts";
 import { type Axis, axisOf, nearest } from "../canvas/axis.ts";
+import { cached } from "../canvas/lru.ts";
+import { Answers } from "../state/answers.ts";
 import { DEFAULT, type HeadName, namedParts, type State, sameHead } from "../state/state.ts";
 import type { Opening } from "./sources.ts";
 
@@ -107,8 +109,11 @@ export class Session {
   readonly #listeners = new Set<Listener>();
   readonly #labels = new WeakMap<Block, TokenLabels>();
   readonly #rows = new Map<string, Float64Array>();
-  readonly #measures = new Map<string, HeadMeasures | null>();
-  readonly #ranges = new Map<string, number>();
+  readonly #measures = new Answers<HeadMeasures>(this, () => {
+    this.measured++;
+    this.changed();
+  });
+  readonly #ranges = new Answers<number>(this, () => this.changed());
 
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
@@ -176,7 +181,7 @@ export class Session {
     this.store = store;
     this.model = model;
     this.opened++;
-    for (const cache of [this.#rows, this.#measures, this.#ranges]) cache.clear();
+    this.#rows.clear();
     this.hover = null;
     this.hoverHead = null;
     this.#edits = undefined;
@@ -288,19 +293,23 @@ export class Session {
     return this.hover ?? this.state;
   }
 
+  /** Points at a cell, or at none. */
+  point(cell: TokenPair | null): void {
+    if (this.hover?.query === cell?.query && this.hover?.key === cell?.key) return;
+    this.hover = cell;
+    this.changed();
+  }
+
   labels(block: Block): TokenLabels {
-    let labels = this.#labels.get(block);
-    if (labels === undefined) {
+    return cached(this.#labels, block, () => {
       const named = (tokens: readonly string[]) => {
         const pieces = piecesOf(tokens);
         return tokens.map((token) => visible(token, pieces, 48));
       };
       const query = named(block.queryTokens);
       const key = block.keyTokens === block.queryTokens ? query : named(block.keyTokens);
-      labels = { query, key, lang: { query: block.queryLang, key: block.keyLang } };
-      this.#labels.set(block, labels);
-    }
-    return labels;
+      return { query, key, lang: { query: block.queryLang, key: block.keyLang } };
+    });
   }
 
   /** A row of a stage of the cursor's head, exact; the 64 newest are cached. */
@@ -318,49 +327,23 @@ export class Session {
 
   /** The measures of a head; undefined while they are computed, and subscribers are notified afterwards. */
   measures(name: HeadName = this.state): HeadMeasures | undefined {
-    const { store } = this;
-    if (store === undefined) return undefined;
     const ref = this.refOf(name);
-    const key = `${ref.block} ${ref.layer} ${ref.head}`;
-    const entry = this.#measures.get(key);
-    if (entry === undefined) {
-      this.#measures.set(key, null);
-      store.measures(ref).then(
-        (measures) => {
-          if (store !== this.store) return;
-          this.#measures.set(key, measures);
-          this.measured++;
-          this.changed();
-        },
-        (error) => {
-          if (store === this.store) this.failed(error);
-        },
-      );
-    }
-    return entry ?? undefined;
+    return this.#measures.get(`${ref.block} ${ref.layer} ${ref.head}`, (store) => store.measures(ref));
+  }
+
+  /** The largest absolute value of the head at a stage; undefined while it is computed. */
+  largest(stage: Stage): number | undefined {
+    const { ref } = this;
+    return this.#ranges.get(`${ref.block} ${ref.layer} ${ref.head} ${stage}`, async (store) =>
+      Math.max(...(await store.range(ref, stage)).map(Math.abs)),
+    );
   }
 
   /** The largest value of the head at its stage, if the color scale ends there and the value is known. */
   get headMax(): number | undefined {
-    const { state, store, ref } = this;
-    if (state.domain !== "head" || store === undefined) return undefined;
-    if (state.stage === "weights") return this.measures()?.maxWeight;
-    const key = `${ref.block} ${ref.layer} ${ref.head} ${state.stage}`;
-    const entry = this.#ranges.get(key);
-    if (entry === undefined) {
-      this.#ranges.set(key, Number.NaN);
-      store.range(ref, state.stage).then(
-        ([low, high]) => {
-          if (store !== this.store) return;
-          this.#ranges.set(key, Math.max(Math.abs(low), Math.abs(high)));
-          this.changed();
-        },
-        (error) => {
-          if (store === this.store) this.failed(error);
-        },
-      );
-    }
-    return entry === undefined || Number.isNaN(entry) ? undefined : entry;
+    const { domain, stage } = this.state;
+    if (domain !== "head") return undefined;
+    return stage === "weights" ? this.measures()?.maxWeight : this.largest(stage);
   }
 }
 

@@ -4,6 +4,8 @@
  */
 import { colorTable, type Ramp, type Rgb } from "../../src/view/color.ts";
 import type { RampName } from "../state/state.ts";
+import { make } from "./dom.ts";
+import { cached } from "./lru.ts";
 
 /** The color scale of weights or of signed scores, for a light or a dark page. */
 export function rampOf(name: RampName, signed: boolean, dark: boolean): Ramp {
@@ -16,13 +18,7 @@ const words = new Map<Ramp, Uint32Array>();
 
 /** The 256 opaque colors of a scale as 32-bit words of ImageData. */
 export function wordsOf(ramp: Ramp): Uint32Array {
-  let colors = words.get(ramp);
-  if (colors === undefined) {
-    const bytes = new Uint8Array(colorTable(ramp).flatMap(([red, green, blue]) => [red, green, blue, 255]));
-    colors = new Uint32Array(bytes.buffer);
-    words.set(ramp, colors);
-  }
-  return colors;
+  return cached(words, ramp, () => Uint32Array.from(colorTable(ramp), wordOf));
 }
 
 /** One color as a 32-bit word. */
@@ -36,13 +32,15 @@ const PAINTS = ["paper", "ink", "second", "line", "hatch", "badge", "query", "ke
 /** Those colors, and the font of numbers and tokens. */
 export type Paints = Readonly<Record<(typeof PAINTS)[number] | "mono", string>>;
 
-/** Reads the custom properties with a probe element, so that values set by the page apply. */
-export function paintsOf(host: Element, probe: HTMLElement): Paints {
+/** Reads the custom properties with an element, so that values set by the page apply. */
+export function paintsOf(host: Element): Paints {
   const mono = getComputedStyle(host).getPropertyValue("--mono") || "monospace";
+  const probe = host.appendChild(make("i", "", { hidden: "" }));
   const resolved = PAINTS.map((name) => {
     probe.style.setProperty("color", `var(--${name})`);
     return [name, getComputedStyle(probe).color];
   });
+  probe.remove();
   return { ...Object.fromEntries(resolved), mono };
 }
 

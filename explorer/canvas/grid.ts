@@ -4,6 +4,7 @@
  * magnifiers follow it. Key events bubble to the element, which moves the cursor.
  */
 import type { PixelBox } from "../views/matrix/frame.ts";
+import { make, put } from "./dom.ts";
 import { setLang } from "./labels.ts";
 
 /** Rows and columns of the cells that have elements. */
@@ -34,7 +35,7 @@ export interface Gridded {
 }
 
 export class Grid {
-  readonly root = document.createElement("div");
+  readonly root = make("div", "grid", { role: "grid" });
   readonly #read: () => Gridded | undefined;
   #cells: HTMLElement[][] = [];
   #block = "";
@@ -43,8 +44,6 @@ export class Grid {
 
   constructor(read: () => Gridded | undefined) {
     this.#read = read;
-    this.root.className = "grid";
-    this.root.setAttribute("role", "grid");
     // A dialog that closes gives the focus back to the cell that had it, which may not be the cursor's any more.
     this.root.addEventListener("focusin", ({ target }) => {
       if (this.#current && target !== this.#current) this.#current.focus({ preventScroll: true });
@@ -92,10 +91,8 @@ export class Grid {
     current.setAttribute("aria-selected", String(content.selected));
     const { box } = content;
     if (box) {
-      current.style.setProperty("left", `${box.x}px`);
-      current.style.setProperty("top", `${box.y}px`);
-      current.style.setProperty("width", `${Math.max(1, box.width)}px`);
-      current.style.setProperty("height", `${Math.max(1, box.height)}px`);
+      const [width, height] = [Math.max(1, box.width), Math.max(1, box.height)];
+      put(current, { left: box.x, top: box.y, width, height });
     }
     if (active) current.focus({ preventScroll: true });
   }
@@ -103,35 +100,29 @@ export class Grid {
   #build({ rows, columns, corner, rowName, columnName, lang }: Gridded, top: number, left: number): void {
     const places = (from: number, count: number) =>
       Array.from({ length: Math.min(SIDE, count - from) }, (_, i) => from + i);
-    const make = (role: string, name: string, value: number, inside: readonly HTMLElement[] = []) => {
-      const element = document.createElement("div");
-      element.setAttribute("role", role);
-      element.setAttribute(name, String(value));
-      element.append(...inside);
-      return element;
-    };
+    const cellOf = (role: string, column: number) =>
+      make("div", "", { role, "aria-colindex": String(column) });
+    const rowOf = (row: number, cells: readonly HTMLElement[]) =>
+      make("div", "", { role: "row", "aria-rowindex": String(row) }, ...cells);
     const named = (role: string, column: number, text: string, elementLang?: string) => {
-      const element = make(role, "aria-colindex", column);
+      const element = cellOf(role, column);
       element.textContent = text;
       setLang(element, elementLang);
       return element;
     };
-    const head = make("row", "aria-rowindex", 1, [
+    const head = rowOf(1, [
       named("columnheader", 1, corner),
       ...places(left, columns).map((place) => named("columnheader", place + 2, columnName(place), lang?.key)),
     ]);
     this.#cells = [];
     const body = places(top, rows).map((place) => {
       const cells = places(left, columns).map((at) => {
-        const cell = make("gridcell", "aria-colindex", at + 2);
+        const cell = cellOf("gridcell", at + 2);
         cell.setAttribute("tabindex", "-1");
         return cell;
       });
       this.#cells.push(cells);
-      return make("row", "aria-rowindex", place + 2, [
-        named("rowheader", 1, rowName(place), lang?.query),
-        ...cells,
-      ]);
+      return rowOf(place + 2, [named("rowheader", 1, rowName(place), lang?.query), ...cells]);
     });
     this.#current = undefined;
     this.#version = "";

@@ -6,6 +6,7 @@ import { widthOf } from "../../src/store/text/label.ts";
 import { keepApart } from "../../src/view/plot/labels.ts";
 import { niceStep } from "../../src/view/plot/scale.ts";
 import { type Axis, indexAt, placeOf } from "./axis.ts";
+import { HIDDEN, make, nth } from "./dom.ts";
 
 /** The minimum distance of two labels in pixels. The font gets smaller where they are near. */
 const PITCH = 11;
@@ -85,9 +86,7 @@ export class Labels {
 
   constructor(edge: "rows" | "columns") {
     this.#edge = edge;
-    this.root = document.createElement("div");
-    this.root.className = `labels ${edge}`;
-    this.root.setAttribute("aria-hidden", "true");
+    this.root = make("div", `labels ${edge}`, HIDDEN);
   }
 
   update(axis: Axis, labels: readonly string[], sight: Sight, marks: LabelMarks, lang?: string): void {
@@ -100,7 +99,7 @@ export class Labels {
     for (const { place, strong } of visibleLabels(axis, sight, marks)) {
       const index = indexAt(axis, place);
       if (index === undefined) continue;
-      const element = this.#element(count++);
+      const element = nth(this.#elements, count++, this.root, () => make("span", "", { dir: "auto" }));
       const text = labels[index] ?? "";
       if (element.textContent !== text) element.textContent = text;
       const kind = `token${strong ? " strong" : ""}${marks.chosen.has(index) ? " chosen" : ""}${marks.faded.has(index) ? " faded" : ""}`;
@@ -113,16 +112,5 @@ export class Labels {
       element.hidden = false;
     }
     for (let i = count; i < this.#elements.length; i++) this.#elements[i].hidden = true;
-  }
-
-  #element(i: number): HTMLElement {
-    let element = this.#elements[i];
-    if (element === undefined) {
-      element = document.createElement("span");
-      element.dir = "auto";
-      this.#elements.push(element);
-      this.root.append(element);
-    }
-    return element;
   }
 }

@@ -9,6 +9,12 @@ export interface Clicked {
   readonly range: boolean;
 }
 
+/** What the keys that are held say about a click. */
+export const keysOf = ({ ctrlKey, metaKey, shiftKey }: MouseEvent): Clicked => ({
+  add: ctrlKey || metaKey,
+  range: shiftKey,
+});
+
 /** Clears what refers to the tokens of one text, for a change to another text or block. */
 export const WITHOUT_TOKENS = {
   pinned: null,

@@ -1,22 +1,12 @@
 /** The caption of a picture: the sentence of the view, the sentence of the head, and badges for changed values. */
 import { html, type TemplateResult } from "lit";
-import type { Block } from "../../../src/store/block.ts";
 import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { describeHead } from "../../../src/store/sentences/sentence.ts";
+import { cached } from "../../canvas/lru.ts";
 import { badges } from "../../state/words.ts";
 import { hiddenKeys, type Session } from "../session.ts";
 
 const sentences = new WeakMap<HeadMeasures, string>();
-
-/** The sentence of a head, cached. */
-function sentence(block: Block, measures: HeadMeasures): string {
-  let text = sentences.get(measures);
-  if (text === undefined) {
-    text = describeHead(block, measures);
-    sentences.set(measures, text);
-  }
-  return text;
-}
 
 /** @param first the sentence of the view */
 export function caption(session: Session, first: unknown): TemplateResult {
@@ -25,7 +15,7 @@ export function caption(session: Session, first: unknown): TemplateResult {
   if (block === undefined) return html``;
   return html`<p part="caption">
     ${first}
-    ${hiddenKeys(block, state).length > 0 ? "With all tokens: " : ""}${measures ? sentence(block, measures) : "Measuring this head …"}
+    ${hiddenKeys(block, state).length > 0 ? "With all tokens: " : ""}${measures ? cached(sentences, measures, () => describeHead(block, measures)) : "Measuring this head …"}
     ${badges(session).map((text) => html` <span class="badge">${text}</span>`)}
   </p>`;
 }

@@ -8,6 +8,7 @@ import { codeOf } from "../../../src/store/measures/transfer.ts";
 import type { Session } from "../../app/session.ts";
 import { cellSize, fitted, pan, type Scene, settle, zoom } from "../../canvas/camera.ts";
 import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
+import { HIDDEN, make } from "../../canvas/dom.ts";
 import { DrawnPane, resizeCanvas } from "../../canvas/drawn-pane.ts";
 import { listen, type PointerPoint } from "../../canvas/gestures.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
@@ -47,9 +48,8 @@ export class Atlas extends DrawnPane {
   readonly #host: AtlasHost;
   /** It can be panned and zoomed; else it is as high as it needs. */
   readonly #large: boolean;
-  readonly #canvas = document.createElement("canvas");
+  readonly #canvas = make("canvas", "", HIDDEN);
   readonly #grid = new Grid(() => this.#gridded());
-  readonly #probe = document.createElement("i");
   readonly #pager = new Pager(() => {
     this.#drawn = "";
     this.schedule();
@@ -66,9 +66,7 @@ export class Atlas extends DrawnPane {
     super(large ? "atlas large" : "atlas");
     this.#host = host;
     this.#large = large;
-    this.#canvas.setAttribute("aria-hidden", "true");
-    this.#probe.hidden = true;
-    this.root.append(this.#canvas, this.#grid.root, this.#pager.root, this.#probe);
+    this.root.append(this.#canvas, this.#grid.root, this.#pager.root);
     this.#listen();
   }
 
@@ -150,7 +148,7 @@ export class Atlas extends DrawnPane {
     const { rows, columns, placed } = this.#arranged;
     if (rows * columns === 0) return;
     const pages = this.#large ? undefined : this.#pager.rowsOf(session, this.#arranged);
-    this.#paints ??= paintsOf(this.root, this.#probe);
+    this.#paints ??= paintsOf(this.root);
     const shape = thumbnailShape(block);
     // The scale is the longer side of a thumbnail.
     const scale = Math.max(SMALLEST, Math.min(48, Math.floor((width - LEFT) / columns))) / shape[0];

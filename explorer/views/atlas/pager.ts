@@ -1,5 +1,6 @@
 /** Pages of the overview in the left column: which rows are shown, and two buttons that turn to the page before and after. */
 import type { Session } from "../../app/session.ts";
+import { make } from "../../canvas/dom.ts";
 import type { HeadGrid } from "../../state/metrics.ts";
 import { sameHead } from "../../state/state.ts";
 
@@ -8,9 +9,9 @@ const PAGED = 24;
 const UNPAGED = 32;
 
 export class Pager {
-  readonly root = document.createElement("p");
+  readonly root = make("p", "pager", { hidden: "" });
   readonly #back: HTMLButtonElement;
-  readonly #label = document.createElement("span");
+  readonly #label = make("span");
   readonly #forward: HTMLButtonElement;
   #page = 0;
   /** The head and the order for which the page was chosen. */
@@ -19,11 +20,8 @@ export class Pager {
   /** @param turned called when the user turns a page */
   constructor(turned: () => void) {
     const button = (text: string, label: string, by: number) => {
-      const one = document.createElement("button");
-      one.type = "button";
-      one.className = "bordered";
-      one.textContent = text;
-      one.setAttribute("aria-label", label);
+      const attributes = { type: "button", "aria-label": label };
+      const one = make("button", "bordered", attributes, new Text(text));
       one.addEventListener("click", () => {
         this.#page += by;
         turned();
@@ -32,8 +30,6 @@ export class Pager {
     };
     this.#back = button("‹", "Heads before", -1);
     this.#forward = button("›", "Heads after", 1);
-    this.root.className = "pager";
-    this.root.hidden = true;
     this.root.append(this.#back, this.#label, this.#forward);
   }
 

@@ -8,6 +8,8 @@ import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { describeHead } from "../../../src/store/sentences/sentence.ts";
 import type { Session } from "../../app/session.ts";
 import { numeral } from "../../app/ui.ts";
+import { HIDDEN, make, put } from "../../canvas/dom.ts";
+import { resizeCanvas } from "../../canvas/drawn-pane.ts";
 import { metricOf, metricValue } from "../../state/metrics.ts";
 import { type HeadName, sameHead } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
@@ -17,10 +19,10 @@ import type { Overviews } from "./overviews.ts";
 const SIDE = 220;
 
 export class Preview {
-  readonly root = document.createElement("div");
+  readonly root = make("div", "preview", { ...HIDDEN, popover: "manual" });
   readonly #session: Session;
   readonly #overviews: Overviews;
-  readonly #canvas = document.createElement("canvas");
+  readonly #canvas = make("canvas");
   #head: HeadName | undefined;
   /** The store and the measures that were drawn. */
   #store: HeadStore | undefined;
@@ -29,9 +31,6 @@ export class Preview {
   constructor(session: Session, overviews: Overviews) {
     this.#session = session;
     this.#overviews = overviews;
-    this.root.className = "preview";
-    this.root.setAttribute("popover", "manual");
-    this.root.setAttribute("aria-hidden", "true");
   }
 
   /** Shows a head next to a point of the window, or hides the preview. */
@@ -48,8 +47,8 @@ export class Preview {
     if (!this.root.matches(":popover-open")) this.root.showPopover();
     const [width, height] = [SIDE + 26, this.root.offsetHeight];
     const left = x + 16 + width > innerWidth ? x - 16 - width : x + 16;
-    this.root.style.setProperty("left", `${Math.max(4, left)}px`);
-    this.root.style.setProperty("top", `${Math.max(4, Math.min(innerHeight - height - 4, y - 40))}px`);
+    const top = Math.min(innerHeight - height - 4, y - 40);
+    put(this.root, { left: Math.max(4, left), top: Math.max(4, top) });
   }
 
   /** Draws again once the measures of the head have arrived; another store hides the preview. */
@@ -67,11 +66,9 @@ export class Preview {
     if (block === undefined || picture === undefined) return;
     const tall = block.Nq / Math.max(1, block.Nk);
     const [width, height] = [SIDE * Math.min(1, 1 / tall), SIDE * Math.min(1, Math.max(0.2, tall))];
-    this.#canvas.width = Math.round(width * ratio);
-    this.#canvas.height = Math.round(height * ratio);
-    this.#canvas.style.setProperty("width", `${width}px`);
-    this.#canvas.style.setProperty("height", `${height}px`);
+    resizeCanvas(this.#canvas, width, height, ratio);
     const context = this.#canvas.getContext("2d")!;
+    context.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
     context.imageSmoothingEnabled = false;
     context.drawImage(picture, 0, 0, this.#canvas.width, this.#canvas.height);
     const measures = session.measures(head);

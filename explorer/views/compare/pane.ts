@@ -8,6 +8,7 @@ import { UnsupportedError } from "../../../src/core/errors.ts";
 import { causesPanel } from "../../app/panels/causes/causes.ts";
 import { type Exports, Session, type TokenPair } from "../../app/session.ts";
 import { numeral, quoted, select } from "../../app/ui.ts";
+import { make } from "../../canvas/dom.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
 import { hasCauses } from "../../state/causes/causes.ts";
 import type { State } from "../../state/state.ts";
@@ -33,11 +34,11 @@ export class ComparePane extends DrawnPane implements Pane {
   readonly #second = new Session();
   readonly #difference = new Session();
   readonly #matrices: readonly [Matrix, Matrix, Matrix];
-  readonly #heads = Array.from({ length: 3 }, () => document.createElement("div"));
-  readonly #cellLine = document.createElement("p");
-  readonly #stages: HTMLElement[] = [];
-  readonly #causes = document.createElement("div");
-  readonly #tabled = document.createElement("div");
+  readonly #heads = [make("div"), make("div"), make("div")];
+  readonly #cellLine = make("p", "compared");
+  readonly #stages: readonly HTMLElement[];
+  readonly #causes = make("div", "compare-causes", { role: "group", "aria-label": "Causes" });
+  readonly #tabled = make("div", "compare-table");
   readonly #table: TablePane;
   readonly #stop: (() => void)[] = [];
   #key = "";
@@ -54,35 +55,25 @@ export class ComparePane extends DrawnPane implements Pane {
   constructor(context: PaneContext) {
     super("comparison cursor-keys");
     this.#context = context;
-    this.#cellLine.className = "compared";
-    const make = (session: Session, bare: boolean) =>
+    const matrixOf = (session: Session, bare: boolean) =>
       new Matrix({
         session,
         slices: context.slices,
         takesWheel: context.takesWheel,
         describe: (query, key, full) => describeCell(session, query, key, full),
-        failed: (error) => context.session.failed(error),
-        overview: () => undefined,
-        overviewed: () => undefined,
         bare,
         beside: () => this.#labels,
       });
-    this.#matrices = [make(context.session, false), make(this.#second, false), make(this.#difference, true)];
-    this.#matrices.forEach(({ root }, n) => {
-      const part = document.createElement("section");
-      part.setAttribute("role", "group");
-      part.setAttribute("aria-label", ["First head", "Second head", "Difference"][n]);
-      const stage = document.createElement("div");
-      stage.className = "compare-stage";
-      stage.append(root);
-      this.#stages.push(stage);
-      part.append(this.#heads[n], stage);
-      this.root.append(part);
-    });
-    this.#tabled.className = "compare-table";
-    this.#causes.setAttribute("role", "group");
-    this.#causes.setAttribute("aria-label", "Causes");
-    this.#causes.className = "compare-causes";
+    this.#matrices = [
+      matrixOf(context.session, false),
+      matrixOf(this.#second, false),
+      matrixOf(this.#difference, true),
+    ];
+    this.#stages = this.#matrices.map(({ root }) => make("div", "compare-stage", {}, root));
+    for (const [n, label] of ["First head", "Second head", "Difference"].entries())
+      this.root.append(
+        make("section", "", { role: "group", "aria-label": label }, this.#heads[n], this.#stages[n]),
+      );
     this.root.append(this.#causes, this.#tabled, this.#cellLine);
     this.#table = new TablePane(context.session, context.slices, () =>
       this.#paired
@@ -96,11 +87,7 @@ export class ComparePane extends DrawnPane implements Pane {
   override connect(): void {
     super.connect();
     const { session } = this.#context;
-    this.#stop.push(
-      session.subscribe(() => this.#link(session)),
-      this.#second.subscribe(() => this.#link(this.#second)),
-      this.#difference.subscribe(() => this.#link(this.#difference)),
-    );
+    this.#stop.push(...this.#sessions.map((one) => one.subscribe(() => this.#link(one))));
     for (const matrix of this.#matrices) matrix.connect();
     this.#exports = exportsOf(() => {
       if (!this.#paired) throw new UnsupportedError("compare", "the second head is not loaded yet");
@@ -156,11 +143,13 @@ export class ComparePane extends DrawnPane implements Pane {
     return { first: session, second: this.#second, difference: this.#difference, ...this.#axes };
   }
 
+  get #sessions(): readonly Session[] {
+    return [this.#context.session, this.#second, this.#difference];
+  }
+
   /** The labels of all three matrices, whose cells have the same size and are at the same height. */
   get #labels() {
-    return [this.#context.session, this.#second, this.#difference].flatMap((session) =>
-      session.block === undefined ? [] : [session.labels(session.block)],
-    );
+    return this.#sessions.flatMap((session) => (session.block ? [session.labels(session.block)] : []));
   }
 
   /** Whether both heads are in memory and their tokens are aligned. */
@@ -244,10 +233,8 @@ export class ComparePane extends DrawnPane implements Pane {
     this.#linking = true;
     this.#difference.store?.dispose();
     this.#difference.open(differenceStore(tokensOf(session, "a"), tokensOf(second, "b"), stage));
-    this.#difference.set(
-      { view: head.name, mode: matrix.name, stage: "scores", domain: "absolute" },
-      "replace",
-    );
+    const shown = { view: head.name, mode: matrix.name, stage: "scores", domain: "absolute" } as const;
+    this.#difference.set(shown, "replace");
     this.#linking = false;
     this.#link(session);
   }
@@ -293,7 +280,7 @@ export class ComparePane extends DrawnPane implements Pane {
     this.#release();
     this.schedule();
     if (this.#linking) return;
-    const which = [this.#context.session, this.#second, this.#difference].indexOf(from);
+    const which = this.#sessions.indexOf(from);
     const placeOf = ({ query, key }: TokenPair): TokenPair | undefined => {
       const at = (axis: Axes["rows"], index: number) =>
         which === 2 ? index : axis.findIndex((pair) => pair[which === 0 ? "a" : "b"] === index);
@@ -310,15 +297,11 @@ export class ComparePane extends DrawnPane implements Pane {
     const cursor = placeOf(from.state);
     const hover = from.hover && placeOf(from.hover);
     this.#linking = true;
-    for (const [n, session] of [this.#context.session, this.#second, this.#difference].entries()) {
+    for (const [n, session] of this.#sessions.entries()) {
       if (session === from || session.store === undefined) continue;
       const cell = cursor && cellIn(n, cursor);
       if (cell) session.set({ ...cell, pinned: null }, "replace");
-      const pointed = (hover && cellIn(n, hover)) || null;
-      if (pointed?.query !== session.hover?.query || pointed?.key !== session.hover?.key) {
-        session.hover = pointed;
-        session.changed();
-      }
+      session.point((hover && cellIn(n, hover)) || null);
     }
     this.#linking = false;
   }

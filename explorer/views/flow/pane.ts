@@ -7,10 +7,11 @@ import { UnsupportedError } from "../../../src/core/errors.ts";
 import { storeFrom } from "../../../src/store/layout/from.ts";
 import { formatNumber } from "../../../src/store/text/number.ts";
 import { legend } from "../../app/panels/legend.ts";
-import { type Exports, Session, type TokenPair } from "../../app/session.ts";
+import { type Exports, Session } from "../../app/session.ts";
 import { numeral, quoted } from "../../app/ui.ts";
 import { axisOf } from "../../canvas/axis.ts";
 import { type Paints, paintsOf } from "../../canvas/colors.ts";
+import { HIDDEN, make, on, put } from "../../canvas/dom.ts";
 import { DrawnPane, resizeCanvas } from "../../canvas/drawn-pane.ts";
 import { Labels, labelWidth } from "../../canvas/labels.ts";
 import { rankOf } from "../../state/facts.ts";
@@ -30,15 +31,14 @@ export class FlowPane extends DrawnPane implements Pane {
   readonly #context: PaneContext;
   readonly #product = new Session();
   readonly #matrix: Matrix;
-  readonly #stage = document.createElement("div");
-  readonly #canvas = document.createElement("canvas");
+  readonly #canvas = make("canvas", "", HIDDEN);
   readonly #inputs = new Labels("rows");
   readonly #targets = new Labels("rows");
-  readonly #frame = document.createElement("div");
-  readonly #heading = document.createElement("div");
-  readonly #under = document.createElement("div");
-  readonly #sentence = document.createElement("p");
-  readonly #probe = document.createElement("i");
+  readonly #stage = make("div", "flow-stage", {}, this.#canvas, this.#inputs.root, this.#targets.root);
+  readonly #frame = make("div", "flow-matrix");
+  readonly #heading = make("div", "flow-heading");
+  readonly #under = make("div", "flow-under");
+  readonly #sentence = make("p", "flow-said");
   readonly #table: TablePane;
   #stop: (() => void)[] = [];
   #paints: Paints | undefined;
@@ -61,31 +61,13 @@ export class FlowPane extends DrawnPane implements Pane {
       slices: context.slices,
       takesWheel: context.takesWheel,
       describe: (query, key, full) => this.#describe(query, key, full),
-      failed: (error) => session.failed(error),
-      overview: () => undefined,
-      overviewed: () => undefined,
       bare: true,
     });
-    this.#canvas.setAttribute("aria-hidden", "true");
-    this.#probe.hidden = true;
-    this.#stage.className = "flow-stage";
-    this.#stage.append(this.#canvas, this.#inputs.root, this.#targets.root);
-    this.#heading.className = "flow-heading";
-    this.#under.className = "flow-under";
-    this.#sentence.className = "flow-said";
-    const part = (name: string, ...children: Element[]) => {
-      const section = document.createElement("section");
-      section.setAttribute("role", "group");
-      section.setAttribute("aria-label", name);
-      section.append(...children);
-      return section;
-    };
-    const stage = this.#frame;
-    stage.className = "flow-matrix";
+    const part = (name: string, ...children: Element[]) =>
+      make("section", "", { role: "group", "aria-label": name }, ...children);
     this.root.append(
       part("Flow through the layers", this.#heading, this.#stage, this.#sentence),
-      part("Rollout", this.#under, stage),
-      this.#probe,
+      part("Rollout", this.#under, this.#frame),
     );
     this.#table = new TablePane(session, context.slices, () => {
       const { done, version } = rolledOf(session);
@@ -176,7 +158,7 @@ export class FlowPane extends DrawnPane implements Pane {
     render(under, this.#under);
     if (done === undefined || this.#tabled) return;
     this.#matrix.schedule();
-    this.#paints ??= paintsOf(this.root, this.#probe);
+    this.#paints ??= paintsOf(this.root);
     const [width, height] = [this.#stage.clientWidth, this.#stage.clientHeight];
     const ratio = devicePixelRatio;
     const look = [key, state.query, state.key, this.#pointed, session.dark, width, height, ratio].join(" ");
@@ -218,18 +200,9 @@ export class FlowPane extends DrawnPane implements Pane {
       [this.#inputs, 0, state.key, names.lang.key],
       [this.#targets, place.right + 8, state.query, names.lang.query],
     ] as const) {
-      labels.update(
-        axis,
-        labels === this.#inputs ? names.key : names.query,
-        sight,
-        { ...marks, cursor: at },
-        lang,
-      );
-      const { style } = labels.root;
-      style.setProperty("left", `${left}px`);
-      style.setProperty("top", `${TOP}px`);
-      style.setProperty("width", `${named}px`);
-      style.setProperty("height", `${place.height}px`);
+      const texts = labels === this.#inputs ? names.key : names.query;
+      labels.update(axis, texts, sight, { ...marks, cursor: at }, lang);
+      put(labels.root, { left, top: TOP, width: named, height: place.height });
     }
     this.root.dispatchEvent(new CustomEvent("painted", { detail: { bands: this.#bands.bands.length } }));
   }
@@ -259,17 +232,11 @@ export class FlowPane extends DrawnPane implements Pane {
   #open(product: Float64Array, N: number): void {
     const { block } = this.#context.session;
     const before = this.#product.store;
+    const { name, queryTokens, keyTokens } = block!;
+    const layers = [{ weights: { data: product, shape: [1, N, N] } }];
     const store = storeFrom({
       name: "rollout",
-      blocks: [
-        {
-          name: block!.name,
-          queryTokens: block!.queryTokens,
-          keyTokens: block!.keyTokens,
-          kind: "self",
-          layers: [{ weights: { data: product, shape: [1, N, N] } }],
-        },
-      ],
+      blocks: [{ name, queryTokens, keyTokens, kind: "self", layers }],
     });
     this.#linking = true;
     this.#product.open(store);
@@ -287,10 +254,8 @@ export class FlowPane extends DrawnPane implements Pane {
     if (product.store === undefined) return;
     const { transfer, ramp, domain, pool } = state;
     this.#linking = true;
-    product.set(
-      { view: head.name, mode: matrix.name, transfer, ramp, domain, pool, values: true },
-      "replace",
-    );
+    const shown = { view: head.name, mode: matrix.name, transfer, ramp, domain, pool, values: true };
+    product.set(shown, "replace");
     this.#linking = false;
   }
 
@@ -301,10 +266,7 @@ export class FlowPane extends DrawnPane implements Pane {
     this.#linking = true;
     const { query, key } = from.state;
     if (query !== to.state.query || key !== to.state.key) to.set({ query, key, pinned: null }, "replace");
-    if (from.hover?.query !== to.hover?.query || from.hover?.key !== to.hover?.key) {
-      to.hover = from.hover;
-      to.changed();
-    }
+    to.point(from.hover);
     this.#linking = false;
   }
 
@@ -391,20 +353,14 @@ export class FlowPane extends DrawnPane implements Pane {
       session.hover = to?.[0] === 0 ? { query: session.state.query, key: to[1] } : null;
       session.changed();
     };
-    this.#stage.addEventListener("pointermove", (event) => point(at(event)), { signal });
-    this.#stage.addEventListener("pointerleave", () => point(undefined), { signal });
-    this.#stage.addEventListener(
-      "click",
-      (event) => {
-        const hit = at(event);
-        if (hit === undefined || this.#bands === undefined) return;
-        const [column, position] = hit;
-        const patch: Partial<TokenPair> =
-          column === this.#bands.shares.length - 1 ? { query: position } : { key: position };
-        session.set(patch);
-      },
-      { signal },
-    );
+    on(this.#stage, signal, "pointermove", (event) => point(at(event)));
+    on(this.#stage, signal, "pointerleave", () => point(undefined));
+    on(this.#stage, signal, "click", (event) => {
+      const hit = at(event);
+      if (hit === undefined || this.#bands === undefined) return;
+      const [column, position] = hit;
+      session.set(column === this.#bands.shares.length - 1 ? { query: position } : { key: position });
+    });
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { hiddenKeys, type Session, type TokenRole } from "../../app/session.ts";
 import { type Axis, indexAt, nearest, placeOf } from "../../canvas/axis.ts";
+import { HIDDEN, make, put } from "../../canvas/dom.ts";
 import { Labels } from "../../canvas/labels.ts";
 import type { PixelBox } from "../matrix/frame.ts";
 import { stageOf } from "./edges.ts";
@@ -12,21 +13,6 @@ import { heightOf, type LinesLayout, outside } from "./layout.ts";
 import { TokenList } from "./list.ts";
 
 const SIDES = ["query", "key"] as const;
-
-/** Creates an element with a class. */
-export const make = <K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  name: string,
-): HTMLElementTagNameMap[K] => {
-  const element = document.createElement(tag);
-  element.className = name;
-  return element;
-};
-
-/** Sets lengths in pixels. */
-export function put(element: HTMLElement, styles: Readonly<Record<string, number>>): void {
-  for (const name in styles) element.style.setProperty(name, `${styles[name]}px`);
-}
 
 /** The arguments of an update of the columns. */
 export interface ColumnsUpdate {
@@ -50,16 +36,17 @@ export class Columns {
   readonly all: readonly HTMLElement[];
   readonly #labels = { query: new Labels("rows"), key: new Labels("rows") } as const;
   readonly #spacers = { query: make("div", "spacer"), key: make("div", "spacer") } as const;
-  readonly #headings = { query: make("div", "heading"), key: make("div", "heading") } as const;
+  readonly #headings = {
+    query: make("div", "heading", HIDDEN),
+    key: make("div", "heading", HIDDEN),
+  } as const;
   readonly #lists = { query: new TokenList(), key: new TokenList() } as const;
 
   constructor() {
     for (const role of SIDES) {
-      const stuck = make("div", "stuck");
-      stuck.append(this.#labels[role].root, this.#lists[role].root);
+      const stuck = make("div", "stuck", {}, this.#labels[role].root, this.#lists[role].root);
       this.scrollers[role].append(stuck, this.#spacers[role]);
       this.scrollers[role].tabIndex = -1;
-      this.#headings[role].setAttribute("aria-hidden", "true");
     }
     this.#labels.key.root.classList.add("keys");
     this.all = [this.scrollers, this.#headings].flatMap(({ query, key }) => [query, key]);

@@ -13,10 +13,11 @@ import { hiddenKeys, isRescaled, type Session, type TokenRole } from "../../app/
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
 import { type Paints, paintsOf } from "../../canvas/colors.ts";
+import { HIDDEN, make, put } from "../../canvas/dom.ts";
 import { DrawnPane, resizeCanvas } from "../../canvas/drawn-pane.ts";
 import { labelWidth } from "../../canvas/labels.ts";
 import { shortName } from "../../state/words.ts";
-import { Columns, make, put } from "./columns.ts";
+import { Columns } from "./columns.ts";
 import { focusLine, totalsLine } from "./controls.ts";
 import { stageOf } from "./edges.ts";
 import { cellOf, type Focus, type LinesPicture, linksChosen, linksOver, type Over } from "./focus.ts";
@@ -63,12 +64,11 @@ export class Lines extends DrawnPane {
   readonly stage = make("div", "stage");
   readonly area = make("div", "area");
   readonly columns = new Columns();
-  readonly #base = make("canvas", "cells");
-  readonly #over = make("canvas", "cells");
+  readonly #base = make("canvas", "cells", HIDDEN);
+  readonly #over = make("canvas", "cells", HIDDEN);
   readonly #values = new LinkNumbers();
   readonly #totals = make("p", "kept");
   readonly #focusLine = make("div", "said");
-  readonly #probe = document.createElement("i");
   #paints: Paints | undefined;
   readonly #reader: LinksReader;
   /** The readers of the heads that are drawn together. */
@@ -84,13 +84,11 @@ export class Lines extends DrawnPane {
   constructor(host: LinesHost) {
     super("lines");
     this.host = host;
-    this.#probe.hidden = true;
-    for (const canvas of [this.#base, this.#over]) canvas.setAttribute("aria-hidden", "true");
     this.#reader = new LinksReader(host.session, host.slices, () => this.schedule());
     this.#strands = new StrandReaders(host.session, host.slices, () => this.schedule());
     const { all } = this.columns;
     this.stage.append(this.#base, this.#over, this.area, ...all, this.#focusLine, this.#values.root);
-    this.root.append(this.stage, this.#totals, this.#probe);
+    this.root.append(this.stage, this.#totals);
     const { signal } = this.listening;
     for (const name of ["focusin", "focusout"])
       this.root.addEventListener(name, () => this.schedule(), { signal });
@@ -183,7 +181,7 @@ export class Lines extends DrawnPane {
     const first = layout.rows.from;
     const last = first + layout.height / layout.pitch + 1;
     this.#reader.read(links, first, last);
-    this.#paints ??= paintsOf(this.root, this.#probe);
+    this.#paints ??= paintsOf(this.root);
     const strands = strandsOf(session, this.#paints.weight);
     const pictures = this.#strands.pictures(strands.length > 1 ? strands : [], arcs);
     this.#strands.read(pictures, first, last);
@@ -227,7 +225,7 @@ export class Lines extends DrawnPane {
       width,
       active: this.role,
       over,
-      description: description,
+      description,
     });
     render(totalsLine(session, totals, this.inView!, rows.count), this.#totals);
     const cell = focus && cellOf(picture, focus, state);

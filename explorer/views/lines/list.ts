@@ -3,6 +3,7 @@
  * elements for the eight options around the cursor, one of which is focusable. The focused option covers its token in the
  * picture, so that screen magnifiers follow it.
  */
+import { make, nth, put } from "../../canvas/dom.ts";
 import { setLang } from "../../canvas/labels.ts";
 import type { PixelBox } from "../matrix/frame.ts";
 
@@ -30,15 +31,9 @@ export interface Listed {
 }
 
 export class TokenList {
-  readonly root = document.createElement("div");
+  readonly root = make("div", "list", { role: "listbox", "aria-multiselectable": "true" });
   readonly #options: HTMLElement[] = [];
   #current: HTMLElement | undefined;
-
-  constructor() {
-    this.root.className = "list";
-    this.root.setAttribute("role", "listbox");
-    this.root.setAttribute("aria-multiselectable", "true");
-  }
 
   get focused(): boolean {
     return this.root.contains((this.root.getRootNode() as ShadowRoot).activeElement);
@@ -56,7 +51,7 @@ export class TokenList {
     const focused = this.focused;
     for (let n = 0; n < SIDE; n++) {
       const at = first + n;
-      const option = this.#option(n);
+      const option = nth(this.#options, n, this.root, () => make("div", "", { role: "option" }));
       option.hidden = at >= count;
       if (at >= count) continue;
       const current = at === place;
@@ -71,25 +66,11 @@ export class TokenList {
       if (!current) continue;
       this.#current = option;
       if (box === undefined) continue;
-      const { style } = option;
       // The ring is outside, 2 pixels wide: it covers no letter, and the stage does not cut it off.
       const start = box.x < RING ? RING : 0;
-      style.setProperty("left", `${box.x + start}px`);
-      style.setProperty("top", `${box.y + RING}px`);
-      style.setProperty("width", `${box.width - RING}px`);
-      style.setProperty("height", `${box.height - 2 * RING}px`);
+      const { x, y, width, height } = box;
+      put(option, { left: x + start, top: y + RING, width: width - RING, height: height - 2 * RING });
     }
     if (focused && active) this.focus();
-  }
-
-  #option(n: number): HTMLElement {
-    let option = this.#options[n];
-    if (option === undefined) {
-      option = document.createElement("div");
-      option.setAttribute("role", "option");
-      this.#options.push(option);
-      this.root.append(option);
-    }
-    return option;
   }
 }

@@ -4,15 +4,14 @@
  */
 import { moveOf } from "../../app/input/moves.ts";
 import { nearest, placeOf, step } from "../../canvas/axis.ts";
-import { clickCell, clickToken, span } from "../../state/select.ts";
+import { on } from "../../canvas/dom.ts";
+import { clickCell, clickToken, keysOf, span } from "../../state/select.ts";
 import { cellOf, type Focus } from "./focus.ts";
 import { linkAt, outside, placeAt } from "./layout.ts";
 import { Lines, type LinesHost } from "./lines.ts";
 
 /** The width in pixels of the area where the pointer selects the tail of a token. */
 const TAIL = 44;
-
-const keysOf = (event: MouseEvent) => ({ add: event.ctrlKey || event.metaKey, range: event.shiftKey });
 
 const same = (a: Focus | undefined, b: Focus | undefined) =>
   a?.kind === b?.kind &&
@@ -27,28 +26,17 @@ export function createLines(host: LinesHost): Lines {
   const lines = new Lines(host);
   const { signal } = lines.listening;
   pointAlong(lines, signal);
-  lines.root.addEventListener("keydown", (event) => keyAlong(lines, event), { signal });
+  on(lines.root, signal, "keydown", (event) => keyAlong(lines, event), false);
   return lines;
 }
 
 function pointAlong(lines: Lines, signal: AbortSignal): void {
   const { session } = lines.host;
-  const on = <K extends keyof HTMLElementEventMap>(
-    element: HTMLElement,
-    name: K,
-    listener: (event: HTMLElementEventMap[K]) => void,
-    passive = true,
-  ) => element.addEventListener(name, listener, { signal, passive });
-
   const pointTo = (focus: Focus | undefined) => {
     if (same(focus, lines.focusOn) && (focus !== undefined || session.hover === null)) return;
     lines.focusOn = focus;
     const { picture } = lines;
-    const cell = focus && picture ? cellOf(picture, focus, session.state) : null;
-    if (session.hover?.query !== cell?.query || session.hover?.key !== cell?.key) {
-      session.hover = cell;
-      session.changed();
-    }
+    session.point(focus && picture ? cellOf(picture, focus, session.state) : null);
     lines.schedule();
   };
 
@@ -112,15 +100,15 @@ function pointAlong(lines: Lines, signal: AbortSignal): void {
     else lines.schedule();
   };
 
-  on(lines.area, "pointermove", (event) => pointTo(inMiddle(event)));
-  on(lines.area, "pointerleave", () => pointTo(undefined));
-  on(lines.area, "click", (event) => click(inMiddle(event), event));
+  on(lines.area, signal, "pointermove", (event) => pointTo(inMiddle(event)));
+  on(lines.area, signal, "pointerleave", () => pointTo(undefined));
+  on(lines.area, signal, "click", (event) => click(inMiddle(event), event));
   for (const role of ["query", "key"] as const) {
     const column = lines.columns.scrollers[role];
-    on(column, "pointermove", (event) => pointTo(inColumn(role, event)));
-    on(column, "pointerleave", () => pointTo(undefined));
-    on(column, "click", (event) => click(inColumn(role, event), event));
-    on(column, "scroll", () => {
+    on(column, signal, "pointermove", (event) => pointTo(inColumn(role, event)));
+    on(column, signal, "pointerleave", () => pointTo(undefined));
+    on(column, signal, "click", (event) => click(inColumn(role, event), event));
+    on(column, signal, "scroll", () => {
       const { layout } = lines;
       if (!layout?.scrolls) return;
       const from = (role === "query" ? layout.rows : layout.columns).from;
@@ -129,7 +117,7 @@ function pointAlong(lines: Lines, signal: AbortSignal): void {
       lines.scrollTo(role === "query" ? place : undefined, role === "key" ? place : undefined);
     });
   }
-  on(lines.stage, "wheel", (event) => turnWheel(lines, event), false);
+  on(lines.stage, signal, "wheel", (event) => turnWheel(lines, event), false);
 }
 
 /** The wheel scrolls both columns; with Control it zooms. At the ends of the columns it scrolls the page. */

@@ -6,6 +6,7 @@
 import type { Stage } from "../../../src/store/block.ts";
 import { widthOf } from "../../../src/store/text/label.ts";
 import { num } from "../../../src/store/text/number.ts";
+import { HIDDEN, make, nth } from "../../canvas/dom.ts";
 import { setLang } from "../../canvas/labels.ts";
 import type { WeightedLink } from "./edges.ts";
 import type { Focus } from "./focus.ts";
@@ -40,13 +41,8 @@ interface Spot {
 }
 
 export class LinkNumbers {
-  readonly root = document.createElement("div");
+  readonly root = make("div", "values", HIDDEN);
   readonly #used: HTMLElement[] = [];
-
-  constructor() {
-    this.root.className = "values";
-    this.root.setAttribute("aria-hidden", "true");
-  }
 
   update(shown: ShownLinks | undefined): void {
     const occupied: (readonly [from: number, to: number, y: number])[] = [];
@@ -65,7 +61,9 @@ export class LinkNumbers {
       const y = this.#free(occupied, from, from + width, spot, shown!.layout);
       if (y === undefined) continue;
       occupied.push([from, from + width, y]);
-      const element = this.#element(used++);
+      const element = nth(this.#used, used++, this.root, () =>
+        make("span", "value", {}, make("bdi", "token"), make("data", "num")),
+      );
       const [name, data] = element.children as unknown as [HTMLElement, HTMLDataElement];
       if (name.textContent !== spot.name) name.textContent = spot.name;
       setLang(name, shown?.kind === "key" ? shown.lang.query : shown?.lang.key);
@@ -96,22 +94,6 @@ export class LinkNumbers {
       if (!occupied.some(([a, b, other]) => Math.abs(other - at) < PITCH && from < b && a < to)) return at;
     }
     return undefined;
-  }
-
-  #element(n: number): HTMLElement {
-    let element = this.#used[n];
-    if (element === undefined) {
-      element = document.createElement("span");
-      element.className = "value";
-      const name = document.createElement("bdi");
-      name.className = "token";
-      const data = document.createElement("data");
-      data.className = "num";
-      element.append(name, data);
-      this.#used.push(element);
-      this.root.append(element);
-    }
-    return element;
   }
 }
 

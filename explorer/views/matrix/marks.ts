@@ -4,6 +4,7 @@
  */
 import type { Session } from "../../app/session.ts";
 import { type Axis, indexAt } from "../../canvas/axis.ts";
+import { HIDDEN, make, put } from "../../canvas/dom.ts";
 import type { PointerPoint } from "../../canvas/gestures.ts";
 import { type Axes, boxOf, type MatrixFrame, type PixelBox } from "./frame.ts";
 
@@ -17,13 +18,9 @@ export class Marks {
   readonly #of: Readonly<Record<Name, HTMLElement>>;
 
   constructor() {
-    const elements = NAMES.map((name) => {
-      const mark = document.createElement("div");
-      mark.className = `mark ${name}`;
-      mark.setAttribute("aria-hidden", "true");
-      mark.hidden = true;
-      return [name, mark] as const;
-    });
+    const elements = NAMES.map(
+      (name) => [name, make("div", `mark ${name}`, { ...HIDDEN, hidden: "" })] as const,
+    );
     this.#of = Object.fromEntries(elements) as unknown as Record<Name, HTMLElement>;
     this.all = elements.map(([, mark]) => mark);
   }
@@ -91,12 +88,7 @@ export class Marks {
   }
 
   #put(name: Name, box: PixelBox | undefined): void {
-    const { style } = this.#of[name];
     this.#of[name].hidden = box === undefined;
-    if (box === undefined) return;
-    style.setProperty("left", `${box.x}px`);
-    style.setProperty("top", `${box.y}px`);
-    style.setProperty("width", `${box.width}px`);
-    style.setProperty("height", `${box.height}px`);
+    if (box) put(this.#of[name], { left: box.x, top: box.y, width: box.width, height: box.height });
   }
 }

@@ -10,6 +10,7 @@ import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
 import { reveal, zoom } from "../../canvas/camera.ts";
 import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
+import { HIDDEN, make, put } from "../../canvas/dom.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { Labels } from "../../canvas/labels.ts";
@@ -31,9 +32,8 @@ export interface Host {
   readonly takesWheel: (event: WheelEvent) => boolean;
   /** The text of a cell for screen readers; `full` for the cursor's. */
   readonly describe: (query: number, key: number, full: boolean) => string;
-  readonly failed: (error: unknown) => void;
   /** The overview of the cursor's head as far as it is computed, with at most this size in device pixels. */
-  readonly overview: (width: number, height: number, fine: boolean) => HTMLCanvasElement | undefined;
+  readonly overview?: (width: number, height: number, fine: boolean) => HTMLCanvasElement | undefined;
   /** The heads that the next keys may show; their tiles are prefetched. */
   readonly neighbors?: () => readonly HeadName[];
   /** The labels of the pictures beside this one, which get the same space; undefined: this picture is alone. */
@@ -41,7 +41,7 @@ export interface Host {
   /** No margins: the cells are not weights. */
   readonly bare?: boolean;
   /** Whether the overview is complete; undefined: it was not requested. */
-  readonly overviewed: () => "under way" | "done" | undefined;
+  readonly overviewed?: () => "under way" | "done" | undefined;
 }
 
 /** Milliseconds without a painting before the tiles of other heads are prefetched. */
@@ -51,13 +51,12 @@ export class Matrix extends DrawnPane {
   /** The value at full color of the last painting, for the legend. */
   domain: number | undefined;
   readonly #host: Host;
-  readonly #canvas = document.createElement("canvas");
-  readonly #ghost = document.createElement("canvas");
-  readonly #area = document.createElement("div");
+  readonly #canvas = make("canvas", "cells", HIDDEN);
+  readonly #ghost = make("canvas", "cells ghost", HIDDEN);
+  readonly #area = make("div", "area");
   readonly #rowLabels = new Labels("rows");
   readonly #columnLabels = new Labels("columns");
   readonly #marks = new Marks();
-  readonly #probe = document.createElement("i");
   readonly #grid: Grid;
   /** The `opened` counter of the session at the last drawing. */
   #drawn = -1;
@@ -79,28 +78,20 @@ export class Matrix extends DrawnPane {
   constructor(host: Host) {
     super("matrix waiting");
     this.#host = host;
-    this.#canvas.className = "cells";
-    this.#ghost.className = "cells ghost";
-    for (const canvas of [this.#canvas, this.#ghost]) canvas.setAttribute("aria-hidden", "true");
-    this.#area.className = "area";
     this.#grid = new Grid(() => this.#gridded());
-    this.#tiles = new Tiles(host.slices, () => this.schedule(true), host.failed);
+    this.#tiles = new Tiles(
+      host.slices,
+      () => this.schedule(true),
+      (error) => host.session.failed(error),
+    );
     this.#minimap = new Minimap(
       this.#tiles,
       (camera, how) => host.session.set({ camera }, how),
       this.listening.signal,
     );
-    this.#probe.hidden = true;
     this.#area.append(...this.#marks.all, this.#grid.root);
-    this.root.append(
-      this.#canvas,
-      this.#ghost,
-      this.#columnLabels.root,
-      this.#rowLabels.root,
-      this.#area,
-      this.#minimap.root,
-      this.#probe,
-    );
+    const labels = [this.#columnLabels.root, this.#rowLabels.root];
+    this.root.append(this.#canvas, this.#ghost, ...labels, this.#area, this.#minimap.root);
     const area: Area = {
       session: host.session,
       cells: this.#area,
@@ -172,7 +163,7 @@ export class Matrix extends DrawnPane {
     this.#drawn = session.opened;
     const { rows, columns } = this.#axes;
     this.#frame = frameOf(width, height, rows, columns, [names, ...(this.#host.beside?.() ?? [])], state);
-    this.#paints ??= paintsOf(this.root, this.#probe);
+    this.#paints ??= paintsOf(this.root);
     this.#plan = this.#planOf();
     const facts = this.#host.bare || isEndless(block) ? undefined : this.#factsOf(this.#plan);
     const ratio = devicePixelRatio;
@@ -186,19 +177,8 @@ export class Matrix extends DrawnPane {
     this.#tokens = tokens;
     const look = this.#lookOf(this.#plan);
     const { x, y, cellWidth, cellHeight } = this.#frame;
-    const key = [
-      look,
-      state.pool,
-      width,
-      height,
-      ratio,
-      x,
-      y,
-      cellWidth,
-      cellHeight,
-      state.values,
-      facts?.rows,
-    ].join(" ");
+    const size = [width, height, ratio, x, y, cellWidth, cellHeight];
+    const key = [look, state.pool, size, state.values, facts?.rows].join(" ");
     if (key !== this.#painted) {
       if (this.#look !== "" && look !== this.#look) this.#fade();
       const backdrop = this.#backdrop(ratio);
@@ -259,9 +239,9 @@ export class Matrix extends DrawnPane {
     const { usedWidth, usedHeight } = this.#frame!;
     const [width, height] = [Math.round(usedWidth * ratio), Math.round(usedHeight * ratio)];
     // Tiles are pooled by maximum; only the overview has the mean.
-    if (this.#meaned(ratio)) return { picture: overview(width, height, true), waiting: false };
-    const how = overviewed();
-    return how && { picture: overview(width, height, false), waiting: how === "under way" };
+    if (this.#meaned(ratio)) return { picture: overview?.(width, height, true), waiting: false };
+    const how = overviewed?.();
+    return how && { picture: overview?.(width, height, false), waiting: how === "under way" };
   }
 
   /** Whether cells are merged by their mean. */
@@ -290,21 +270,8 @@ export class Matrix extends DrawnPane {
     };
   }
 
-  #lookOf({ ref, stage, transfer, domain, colors, hidden, renormalize, rowMax }: TilePlan): string {
-    return [
-      this.#host.session.opened,
-      this.#tokens,
-      ref.layer,
-      ref.head,
-      stage,
-      transfer,
-      domain,
-      colors[0],
-      colors[255],
-      hidden,
-      renormalize,
-      rowMax,
-    ].join(" ");
+  #lookOf({ store: _, colors, ...plan }: TilePlan): string {
+    return JSON.stringify([this.#host.session.opened, this.#tokens, plan, colors[0], colors[255]]);
   }
 
   /** The facts of the rows, collected in idle slices. */
@@ -358,12 +325,9 @@ export class Matrix extends DrawnPane {
     const { rows, columns } = this.#axes;
     const names = session.labels(session.block!);
     const faded = new Set(hiddenKeys(session.block!, state));
-    const style = (element: HTMLElement, styles: Record<string, number>) => {
-      for (const name in styles) element.style.setProperty(name, `${styles[name]}px`);
-    };
-    style(this.#area, { left: frame.left, top: frame.top, width: frame.usedWidth, height: frame.usedHeight });
-    style(this.#rowLabels.root, { top: frame.top, width: frame.left - 8 - TICK, height: frame.usedHeight });
-    style(this.#columnLabels.root, {
+    put(this.#area, { left: frame.left, top: frame.top, width: frame.usedWidth, height: frame.usedHeight });
+    put(this.#rowLabels.root, { top: frame.top, width: frame.left - 8 - TICK, height: frame.usedHeight });
+    put(this.#columnLabels.root, {
       left: frame.left,
       height: frame.top - 6 - TICK,
       width: frame.usedWidth + frame.right,

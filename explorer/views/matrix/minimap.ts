@@ -1,5 +1,7 @@
 /** A thumbnail of the whole head in a corner of a zoomed picture: it shows the visible part, and dragging moves that part. */
 import type { Paints } from "../../canvas/colors.ts";
+import { HIDDEN, make } from "../../canvas/dom.ts";
+import { resizeCanvas } from "../../canvas/drawn-pane.ts";
 import { listen } from "../../canvas/gestures.ts";
 import type { Camera } from "../../state/state.ts";
 import type { MatrixFrame } from "./frame.ts";
@@ -11,15 +13,12 @@ const EDGE = 112;
 const MANY = 256;
 
 export class Minimap {
-  readonly root = document.createElement("canvas");
+  readonly root = make("canvas", "minimap", { ...HIDDEN, hidden: "" });
   #frame: MatrixFrame | undefined;
   readonly #tiles: Tiles;
 
   constructor(tiles: Tiles, move: (camera: Camera, how: "push" | "replace") => void, signal: AbortSignal) {
     this.#tiles = tiles;
-    this.root.className = "minimap";
-    this.root.setAttribute("aria-hidden", "true");
-    this.root.hidden = true;
     const go = ([x, y]: readonly [number, number], how: "push" | "replace") => {
       const frame = this.#frame;
       if (frame === undefined) return;
@@ -37,13 +36,8 @@ export class Minimap {
     listen(
       this.root,
       {
-        point: () => {},
-        leave: () => {},
         tap: (at) => go(at, "push"),
         drag: (phase, _from, to) => go(to, phase === "end" ? "push" : "replace"),
-        zoom: () => {},
-        zoomed: () => {},
-        takesWheel: () => false,
       },
       signal,
     );
@@ -60,12 +54,7 @@ export class Minimap {
     const scale = EDGE / Math.max(columns, rows);
     const [width, height] = [columns, rows].map((count) => Math.max(8, Math.round(count * scale)));
     const [w, h] = [width, height].map((length) => Math.round(length * ratio));
-    if (this.root.width !== w || this.root.height !== h) {
-      this.root.width = w;
-      this.root.height = h;
-      this.root.style.setProperty("width", `${width}px`);
-      this.root.style.setProperty("height", `${height}px`);
-    }
+    resizeCanvas(this.root, width, height, ratio);
     const context = this.root.getContext("2d")!;
     context.imageSmoothingEnabled = false;
     context.fillStyle = paints.paper;

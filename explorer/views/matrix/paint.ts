@@ -8,6 +8,8 @@ import { num } from "../../../src/store/text/number.ts";
 import { lightness } from "../../../src/view/color.ts";
 import { type Axis, between, placeOf } from "../../canvas/axis.ts";
 import type { Paints } from "../../canvas/colors.ts";
+import { make } from "../../canvas/dom.ts";
+import { cached } from "../../canvas/lru.ts";
 import type { HeadFacts } from "../../state/facts.ts";
 import { type Backdrop, blit, hatch, type Viewport, xOf, yOf } from "./blit.ts";
 import type { MatrixFrame } from "./frame.ts";
@@ -100,11 +102,7 @@ export function resize(canvas: HTMLCanvasElement, [width, height]: readonly [num
 /** A second canvas for each canvas (double buffering), so that an incomplete picture is never visible. */
 const scratches = new WeakMap<HTMLCanvasElement, CanvasRenderingContext2D>();
 function scratch(canvas: HTMLCanvasElement, size: Painting["size"]): CanvasRenderingContext2D {
-  let scratch = scratches.get(canvas);
-  if (scratch === undefined) {
-    scratch = document.createElement("canvas").getContext("2d")!;
-    scratches.set(canvas, scratch);
-  }
+  const scratch = cached(scratches, canvas, () => make("canvas").getContext("2d")!);
   resize(scratch.canvas, size);
   return scratch;
 }

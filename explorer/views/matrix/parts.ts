@@ -12,7 +12,6 @@ export const parts: ViewParts = {
       slices,
       takesWheel,
       describe,
-      failed: (error) => session.failed(error),
       overview: (width, height, fine) =>
         overviews.picture(session.state, width, height, session.state.transfer, fine),
       overviewed: () => overviews.stateOf(session.state),

@@ -5,8 +5,9 @@
 import type { Session, TokenPair } from "../../app/session.ts";
 import { indexAt } from "../../canvas/axis.ts";
 import { pan, zoom } from "../../canvas/camera.ts";
+import { on } from "../../canvas/dom.ts";
 import { listen, type Phase, type PointerPoint } from "../../canvas/gestures.ts";
-import { clickCell, clickToken, span } from "../../state/select.ts";
+import { clickCell, clickToken, keysOf, span } from "../../state/select.ts";
 import { type Axes, type MatrixFrame, placeAt } from "./frame.ts";
 
 /** What the gestures need of a matrix. */
@@ -23,16 +24,8 @@ export interface Area {
   readonly focus: () => void;
 }
 
-const keysOf = (event: MouseEvent) => ({ add: event.ctrlKey || event.metaKey, range: event.shiftKey });
-
 export function pointAt(area: Area, signal: AbortSignal): void {
   const { session } = area;
-  const hover = (cell: TokenPair | null) => {
-    const before = session.hover;
-    if (before?.query === cell?.query && before?.key === cell?.key) return;
-    session.hover = cell;
-    session.changed();
-  };
   const cellAt = ([x, y]: PointerPoint): TokenPair | undefined => {
     const frame = area.frame();
     if (frame === undefined) return undefined;
@@ -66,13 +59,7 @@ export function pointAt(area: Area, signal: AbortSignal): void {
         Math.max(0, Math.min(frame.usedHeight - 1e-3, y)),
       ];
       const [a, b] = [cellAt(inside(from)), cellAt(inside(to))];
-      if (a && b)
-        session.set({
-          rows: span(a.query, b.query),
-          columns: span(a.key, b.key),
-          query: b.query,
-          key: b.key,
-        });
+      if (a && b) session.set({ rows: span(a.query, b.query), columns: span(a.key, b.key), ...b });
     }
     moving = undefined;
     drawing = false;
@@ -82,8 +69,8 @@ export function pointAt(area: Area, signal: AbortSignal): void {
   listen(
     area.cells,
     {
-      point: (at) => hover(cellAt(at) ?? null),
-      leave: () => hover(null),
+      point: (at) => session.point(cellAt(at) ?? null),
+      leave: () => session.point(null),
       tap: (at, event) => {
         const cell = cellAt(at);
         if (cell === undefined) return;
@@ -118,19 +105,15 @@ export function pointAt(area: Area, signal: AbortSignal): void {
       const axes = area.axes();
       return axis === "rows" ? indexAt(axes.rows, row) : indexAt(axes.columns, column);
     };
-    const on = <K extends keyof HTMLElementEventMap>(
-      name: K,
-      listener: (event: HTMLElementEventMap[K]) => void,
-    ) => labels.addEventListener(name, listener, { signal });
-    on("click", (event) => {
+    on(labels, signal, "click", (event) => {
       const index = indexOf(event);
       if (index !== undefined) session.set(clickToken(session.state, axis, index, keysOf(event)));
     });
-    on("pointermove", (event) => {
+    on(labels, signal, "pointermove", (event) => {
       const index = indexOf(event);
       const { query, key } = session.state;
-      if (index !== undefined) hover(axis === "rows" ? { query: index, key } : { query, key: index });
+      if (index !== undefined) session.point(axis === "rows" ? { query: index, key } : { query, key: index });
     });
-    on("pointerleave", () => hover(null));
+    on(labels, signal, "pointerleave", () => session.point(null));
   }
 }

@@ -9,6 +9,8 @@ import { codeOf } from "../../../src/store/measures/transfer.ts";
 import { num } from "../../../src/store/text/number.ts";
 import { numeral } from "../../app/ui.ts";
 import { rampOf, wordsOf } from "../../canvas/colors.ts";
+import { make, on } from "../../canvas/dom.ts";
+import { Answers } from "../../state/answers.ts";
 import type { Reading } from "../text/flow.ts";
 import { isSingle, type TextHost, TextPane } from "../text/pane.ts";
 import { PhotoPassage } from "./passage.ts";
@@ -24,11 +26,11 @@ interface HeadMap {
 }
 
 export class PhotoPane extends TextPane {
-  readonly #strip = document.createElement("div");
-  readonly #title = document.createElement("h3");
+  readonly #title = make("h3");
+  readonly #all = make("div", "maps");
+  readonly #strip = make("div", "strip", { role: "group" }, this.#title, this.#all);
   #maps: HeadMap[] = [];
-  readonly #weights = new Map<string, Float64Array | null>();
-  #store: unknown;
+  readonly #weights: Answers<Float64Array>;
 
   constructor(host: TextHost) {
     const { session } = host;
@@ -40,21 +42,13 @@ export class PhotoPane extends TextPane {
         return (has && block.pictures) || none;
       });
     });
+    this.#weights = new Answers(session, () => this.schedule(), CACHED);
     this.root.classList.add("photos");
-    this.#strip.className = "strip";
-    this.#strip.setAttribute("role", "group");
-    const all = document.createElement("div");
-    all.className = "maps";
-    this.#strip.append(this.#title, all);
     this.scroller.append(this.#strip);
-    this.#strip.addEventListener(
-      "click",
-      (event) => {
-        const button = (event.target as HTMLElement).closest<HTMLElement>("[data-head]");
-        if (button) session.set({ head: Number(button.dataset.head) });
-      },
-      { signal: this.listening.signal },
-    );
+    on(this.#strip, this.listening.signal, "click", (event) => {
+      const button = (event.target as HTMLElement).closest<HTMLElement>("[data-head]");
+      if (button) session.set({ head: Number(button.dataset.head) });
+    });
   }
 
   /** Tokens are patches and pieces, never joined to words. */
@@ -136,16 +130,12 @@ export class PhotoPane extends TextPane {
   #fit(heads: number): void {
     if (this.#maps.length === heads) return;
     this.#maps = Array.from({ length: heads }, (_, head) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.dataset.head = String(head);
-      const canvas = document.createElement("canvas");
-      const name = document.createElement("span");
-      name.textContent = String(head);
-      button.append(canvas, name);
-      return { button, canvas, shown: "" };
+      const canvas = make("canvas");
+      const name = make("span", "", {}, new Text(String(head)));
+      const attributes = { type: "button", "data-head": String(head) };
+      return { button: make("button", "", attributes, canvas, name), canvas, shown: "" };
     });
-    this.#strip.lastElementChild?.replaceChildren(...this.#maps.map(({ button }) => button));
+    this.#all.replaceChildren(...this.#maps.map(({ button }) => button));
   }
 
   /** The mean weights of the chosen rows or columns of a head; undefined while they are loaded. */
@@ -157,36 +147,13 @@ export class PhotoPane extends TextPane {
   /** One row or column of weights, cached. */
   #line(head: number, token: number): Float64Array | undefined {
     const { session } = this.host;
-    const { store, state } = session;
-    if (this.#store !== store) this.#weights.clear();
-    this.#store = store;
-    if (store === undefined) return undefined;
+    const { state } = session;
     const ref = { ...session.ref, head };
     const key = `${ref.block} ${ref.layer} ${head} ${state.direction} ${token}`;
-    const entry = this.#weights.get(key);
-    if (entry !== undefined) return entry ?? undefined;
-    if (this.#weights.size >= CACHED) this.#weights.clear();
-    const isRow = state.direction === "from";
-    if (isRow && store.ready(ref)) {
-      const row = store.row(ref, token, "weights");
-      this.#weights.set(key, row);
-      return row;
-    }
-    this.#weights.set(key, null);
-    const read = isRow
-      ? store.load(ref).then(() => store.row(ref, token, "weights"))
-      : store.column(ref, token, "weights");
-    read.then(
-      (line) => {
-        if (store !== session.store) return;
-        this.#weights.set(key, line);
-        this.schedule();
-      },
-      (error) => {
-        this.#weights.delete(key);
-        if (store === session.store) session.failed(error);
-      },
-    );
-    return undefined;
+    return this.#weights.get(key, async (store) => {
+      if (state.direction !== "from") return store.column(ref, token, "weights");
+      await store.load(ref);
+      return store.row(ref, token, "weights");
+    });
   }
 }

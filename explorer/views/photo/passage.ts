@@ -4,6 +4,7 @@
  */
 import type { PictureGrid } from "../../../src/store/block.ts";
 import type { Session } from "../../app/session.ts";
+import { HIDDEN, make, put } from "../../canvas/dom.ts";
 import type { Unit } from "../text/flow.ts";
 import { type Look, optionOf, Passage, type Passed } from "../text/passage.ts";
 
@@ -57,31 +58,22 @@ export class PhotoPassage extends Passage {
     const parts: HTMLElement[] = [];
     const beside = (from: number, to: number) => {
       if (from >= to) return;
-      const tokens = document.createElement("div");
-      tokens.className = "beside";
-      tokens.setAttribute("role", "none");
-      for (const option of this.#options.slice(from, to)) option.dataset.apart = "true";
-      tokens.append(...this.#options.slice(from, to));
-      parts.push(tokens);
+      const options = this.#options.slice(from, to);
+      for (const option of options) option.dataset.apart = "true";
+      parts.push(make("div", "beside", { role: "none" }, ...options));
     };
     let next = 0;
     this.#grids.forEach((grid, n) => {
       beside(next, grid.first);
       next = endOf(grid);
-      const photo = document.createElement("div");
-      photo.className = "photo";
-      photo.dir = "ltr";
-      photo.setAttribute("role", "none");
-      const patches = document.createElement("div");
-      patches.className = "patches";
-      patches.setAttribute("role", "none");
+      const patches = make("div", "patches", { role: "none" });
       for (const option of this.#options.slice(grid.first, next)) {
         // The picture is the text of a patch; its name is for screen readers.
         option.setAttribute("aria-label", option.textContent ?? "");
         option.textContent = "";
         patches.append(option);
       }
-      photo.append(this.#canvas(n), patches);
+      const photo = make("div", "photo", { dir: "ltr", role: "none" }, this.#canvas(n), patches);
       this.#photos.push(photo);
       parts.push(photo);
     });
@@ -91,8 +83,7 @@ export class PhotoPassage extends Passage {
 
   /** The picture, drawn as soon as it has been read. */
   #canvas(n: number): HTMLCanvasElement {
-    const canvas = document.createElement("canvas");
-    canvas.setAttribute("aria-hidden", "true");
+    const canvas = make("canvas", "", HIDDEN);
     const session = this.#session;
     const { store } = session;
     store?.picture(session.ref.block, n).then(
@@ -119,7 +110,7 @@ export class PhotoPassage extends Passage {
   #size(width: number): void {
     const height = (this.root.parentElement?.clientHeight ?? 0) - ABOVE;
     const widest = width >= WIDE ? width - BESIDE : width;
-    this.root.style.setProperty("width", `${widest}px`);
+    put(this.root, { width: widest });
     this.#photos.forEach((photo, n) => {
       const { rows, columns } = this.#grids[n];
       const canvas = photo.firstElementChild as HTMLCanvasElement;
@@ -128,8 +119,8 @@ export class PhotoPassage extends Passage {
       const tall = width >= WIDE ? height / rows / ratio : Number.POSITIVE_INFINITY;
       const length = Math.max(MIN_SIDE, Math.floor(Math.min(widest / columns, tall)));
       photo.style.setProperty("--columns", String(columns));
-      photo.style.setProperty("width", `${length * columns}px`);
-      photo.style.setProperty("height", `${Math.max(MIN_SIDE, Math.round(length * ratio)) * rows}px`);
+      const tallest = Math.max(MIN_SIDE, Math.round(length * ratio));
+      put(photo, { width: length * columns, height: tallest * rows });
     });
   }
 

@@ -9,6 +9,7 @@ import type { Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { numeral, token } from "../../app/ui.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
+import { cached } from "../../canvas/lru.ts";
 import { csvOf, type NumberTable, sortValue, type TableCell, type TableColumn } from "../../state/tables.ts";
 import type { Pane } from "../view.ts";
 
@@ -81,26 +82,14 @@ export class TablePane extends DrawnPane {
     const table = this.#tableOf();
     if (table === undefined) return;
     const { ref, state } = session;
-    const key = [
-      ref.block,
-      ref.layer,
-      ref.head,
-      state.view,
-      state.hide,
-      state.hidden,
-      state.renormalize,
-      state.stage,
-      state.sort,
-      state.descending,
-      state.sortHow,
-      state.flipped,
-      state.querySegments,
-      session.opened,
-      table.key ?? "",
-    ].join(" ");
-    if (key !== this.#key) {
-      if (this.#key.split(" ")[3] !== state.view) this.#sort = undefined;
-      this.#key = key;
+    const { view, hide, hidden, renormalize, stage, querySegments } = state;
+    const { sort, descending, sortHow, flipped } = state;
+    const order = [sort, descending, sortHow, flipped];
+    const key = [ref, hide, hidden, renormalize, stage, order, querySegments, session.opened, table.key];
+    const text = `${view} ${JSON.stringify(key)}`;
+    if (text !== this.#key) {
+      if (this.#key.split(" ")[0] !== view) this.#sort = undefined;
+      this.#key = text;
       this.#rows.clear();
     }
     this.root.setAttribute("aria-label", table.caption);
@@ -109,12 +98,7 @@ export class TablePane extends DrawnPane {
 
   #row(table: NumberTable, at: number): readonly TableCell[] {
     if (table.growing) return table.row(at);
-    let row = this.#rows.get(at);
-    if (row === undefined) {
-      row = table.row(at);
-      this.#rows.set(at, row);
-    }
-    return row;
+    return cached(this.#rows, at, () => table.row(at));
   }
 
   /** The indices of the rows in the order they are shown; while they are being sorted, in the previous order. */

@@ -4,6 +4,7 @@
  *     L = 0.2126·R + 0.7152·G + 0.0722·B    of linear light        contrast = (lighter + 0.05) / (darker + 0.05)
  */
 import { colorTable, hex, type Ramp, type Rgb } from "../../../src/view/color.ts";
+import { cached } from "../../canvas/lru.ts";
 
 const linear = (value: number) => {
   const x = value / 255;
@@ -43,10 +44,7 @@ const tints = new Map<Ramp, readonly Tint[]>();
 
 /** The 256 colors of a scale with their text colors. */
 export function tintsOf(ramp: Ramp): readonly Tint[] {
-  let list = tints.get(ramp);
-  if (list === undefined) {
-    list = colorTable(ramp).map((color) => ({ ground: hex(color), ink: hex(inkOn(color)) }));
-    tints.set(ramp, list);
-  }
-  return list;
+  return cached(tints, ramp, () =>
+    colorTable(ramp).map((color) => ({ ground: hex(color), ink: hex(inkOn(color)) })),
+  );
 }

@@ -14,7 +14,9 @@ import { axesOf, type Session, type TokenRole } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { placeOf } from "../../canvas/axis.ts";
 import { rampOf } from "../../canvas/colors.ts";
+import { make, on } from "../../canvas/dom.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
+import { cached } from "../../canvas/lru.ts";
 import type { State } from "../../state/state.ts";
 import { readLine, tintLine } from "./controls.ts";
 import { directionOf, type Reading, type Unit, unitOf, unitsOf } from "./flow.ts";
@@ -50,7 +52,7 @@ const SIZES = [24, 20, 17, 15] as const;
 export class TextPane extends DrawnPane {
   readonly host: TextHost;
   readonly passages: Readonly<Record<TokenRole, Passage>>;
-  readonly scroller = document.createElement("div");
+  readonly scroller = make("div", "scroller");
   /** The text that has the keyboard focus, if there are two. */
   role: TokenRole | undefined;
   /** The unit under the pointer. */
@@ -60,8 +62,8 @@ export class TextPane extends DrawnPane {
   /** The value at full color, for the legend. */
   domain: number | undefined;
   readonly #values: TextValues;
-  readonly #headings = { query: document.createElement("h3"), key: document.createElement("h3") } as const;
-  readonly #says = document.createElement("div");
+  readonly #headings = { query: make("h3"), key: make("h3") } as const;
+  readonly #says = make("div", "says");
   readonly #widths = new Map<string, number>();
   readonly #units = new WeakMap<readonly string[], { words?: readonly Unit[]; pieces?: readonly Unit[] }>();
   readonly #directions = new WeakMap<readonly string[], "ltr" | "rtl">();
@@ -75,8 +77,6 @@ export class TextPane extends DrawnPane {
     super("text");
     this.host = host;
     this.passages = { query: passageOf("query"), key: passageOf("key") };
-    this.scroller.className = "scroller";
-    this.#says.className = "says";
     this.#values = new TextValues(host.session, host.slices, () => this.schedule());
     for (const role of ["query", "key"] as const) {
       this.#headings[role].textContent = role === "query" ? "queries" : "keys";
@@ -84,7 +84,7 @@ export class TextPane extends DrawnPane {
     }
     this.root.append(this.scroller, this.#says);
     const { signal } = this.listening;
-    this.scroller.addEventListener("scroll", () => this.schedule(), { signal, passive: true });
+    on(this.scroller, signal, "scroll", () => this.schedule());
   }
 
   protected override get sized(): HTMLElement {
@@ -238,11 +238,7 @@ export class TextPane extends DrawnPane {
       this.#headings[role].hidden = single;
       if (!isPlaced) continue;
       const tokens = role === "query" ? block.queryTokens : block.keyTokens;
-      let direction = this.#directions.get(tokens);
-      if (direction === undefined) {
-        direction = directionOf(tokens);
-        this.#directions.set(tokens, direction);
-      }
+      const direction = cached(this.#directions, tokens, () => directionOf(tokens));
       const purpose = role === chooser ? "to choose from" : "to read";
       passage.lay({
         units: units[role],
@@ -266,14 +262,7 @@ export class TextPane extends DrawnPane {
     }
     const pen = this.#pen!;
     pen.font = this.#font;
-    return (text) => {
-      let width = this.#widths.get(text);
-      if (width === undefined) {
-        width = Math.ceil(pen.measureText(text).width * 4) / 4;
-        this.#widths.set(text, width);
-      }
-      return width;
-    };
+    return (text) => cached(this.#widths, text, () => Math.ceil(pen.measureText(text).width * 4) / 4);
   }
 
   #domainOf({ stage, domain }: State): number | undefined {
@@ -285,7 +274,7 @@ export class TextPane extends DrawnPane {
         if (shown.marks[n] === MARK.value) maximum = Math.max(maximum, Math.abs(shown.values[n]));
       return maximum;
     }
-    if (stage !== "weights") return this.#values.largest(stage);
+    if (stage !== "weights") return session.largest(stage);
     return domain === "head" ? session.headMax : 1;
   }
 

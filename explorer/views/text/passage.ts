@@ -2,6 +2,7 @@
  * One running text on the page: only visible lines have elements. It is a list box after the ARIA pattern: its tokens are the
  * options, with their full number, and one of them is focusable.
  */
+import { make, put } from "../../canvas/dom.ts";
 import { setLang } from "../../canvas/labels.ts";
 import { flow, GAP, lineOf, paddingOf, type TextLine, type Unit } from "./flow.ts";
 import type { Tint } from "./ink.ts";
@@ -38,8 +39,10 @@ export interface Passed {
   readonly measure: (text: string) => number;
 }
 
+const LISTBOX = { role: "listbox", "aria-multiselectable": "true", "aria-orientation": "horizontal" };
+
 export class Passage {
-  readonly root = document.createElement("div");
+  readonly root = make("div", "passage", LISTBOX);
   lines: readonly TextLine[] = [];
   #units: readonly Unit[] = [];
   #key = "";
@@ -49,13 +52,6 @@ export class Passage {
   #measure: (text: string) => number = () => 0;
   readonly #shown = new Map<number, HTMLElement>();
   readonly #looks = new WeakMap<HTMLElement, string>();
-
-  constructor() {
-    this.root.className = "passage";
-    this.root.setAttribute("role", "listbox");
-    this.root.setAttribute("aria-multiselectable", "true");
-    this.root.setAttribute("aria-orientation", "horizontal");
-  }
 
   get focused(): boolean {
     return this.root.contains((this.root.getRootNode() as ShadowRoot).activeElement);
@@ -103,10 +99,8 @@ export class Passage {
   /** Creates the element of a line, and inserts it in reading order. */
   #make(n: number): void {
     const { first, end } = this.lines[n];
-    const line = document.createElement("div");
-    line.className = "line-of-text";
-    line.setAttribute("role", "none");
-    line.style.setProperty("top", `${n * this.#line}px`);
+    const line = make("div", "line-of-text", { role: "none" });
+    put(line, { top: n * this.#line });
     for (let unit = first; unit < end; unit++) {
       const { apart } = this.#units[unit];
       const element = optionOf(unit, this.#units, this.#lang);
@@ -178,15 +172,12 @@ export class Passage {
 
 /** The element of a unit: an option of the list box with its text. */
 export function optionOf(unit: number, units: readonly Unit[], lang: string | undefined): HTMLElement {
-  const element = document.createElement("span");
-  element.dir = "auto";
+  const [place, size] = [String(unit + 1), String(units.length)];
+  const attributes = { role: "option", "aria-posinset": place, "aria-setsize": size, dir: "auto" };
+  const element = make("span", "", { ...attributes, "data-unit": String(unit) });
   // The language applies to the text of a unit, not to its label.
-  const inner = lang === undefined ? element : element.appendChild(document.createElement("span"));
+  const inner = lang === undefined ? element : element.appendChild(make("span"));
   inner.textContent = units[unit].text;
   setLang(inner, lang);
-  element.setAttribute("role", "option");
-  element.setAttribute("aria-posinset", String(unit + 1));
-  element.setAttribute("aria-setsize", String(units.length));
-  element.dataset.unit = String(unit);
   return element;
 }

@@ -1,6 +1,7 @@
 /** Pointer and keys of the text view: hovering previews, a click pins, arrow keys move along and between lines. */
 import { moveOf } from "../../app/input/moves.ts";
 import type { TokenPair, TokenRole } from "../../app/session.ts";
+import { on } from "../../canvas/dom.ts";
 import { largest } from "../../state/facts.ts";
 import { span } from "../../state/select.ts";
 import { indexSet, type State } from "../../state/state.ts";
@@ -63,7 +64,7 @@ export const createText = (host: TextHost): TextPane => withInput(new TextPane(h
 export function withInput<Pane extends TextPane>(pane: Pane): Pane {
   const { signal } = pane.listening;
   pointOver(pane, signal);
-  pane.root.addEventListener("keydown", (event) => keyOver(pane, event), { signal });
+  on(pane.root, signal, "keydown", (event) => keyOver(pane, event), false);
   return pane;
 }
 
@@ -77,26 +78,18 @@ function pointOver(pane: TextPane, signal: AbortSignal): void {
     pane.pointed = pointed;
     const role =
       pointed && (reading.single ? (reading.pinned ? reading.target : reading.chooser) : pointed.role);
-    const cell = pointed && role ? cellOf(pane, reading, role, pointed.unit) : null;
-    if (session.hover?.query !== cell?.query || session.hover?.key !== cell?.key) {
-      session.hover = cell;
-      session.changed();
-    }
+    session.point(pointed && role ? cellOf(pane, reading, role, pointed.unit) : null);
     pane.schedule();
   };
   for (const role of ["query", "key"] as const) {
     const passage = pane.passages[role];
-    const on = <K extends keyof HTMLElementEventMap>(
-      name: K,
-      listener: (event: HTMLElementEventMap[K]) => void,
-    ) => passage.root.addEventListener(name, listener, { signal, passive: true });
-    on("pointermove", (event) => {
+    on(passage.root, signal, "pointermove", (event) => {
       const unit = passage.unitAt(event);
       // Between two tokens, the last one stays hovered.
-      if (unit !== undefined) pointTo({ role: role, unit });
+      if (unit !== undefined) pointTo({ role, unit });
     });
-    on("pointerleave", () => pointTo(undefined));
-    on("click", (event) => {
+    on(passage.root, signal, "pointerleave", () => pointTo(undefined));
+    on(passage.root, signal, "click", (event) => {
       const unit = passage.unitAt(event);
       const { reading } = pane;
       if (unit === undefined || reading === undefined) return;

@@ -12,6 +12,7 @@ import { combineRows, hideKeys, type Span } from "../../../src/store/measures/ag
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import { hiddenKeys, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
+import { Answers } from "../../state/answers.ts";
 import { HeadFacts } from "../../state/facts.ts";
 
 /** Whether a unit has a value, or why it has none. */
@@ -41,8 +42,7 @@ export class TextValues {
   readonly #session: Session;
   readonly #slices: Slices;
   readonly #changed: () => void;
-  readonly #columns = new Map<string, Float64Array | null>();
-  readonly #ranges = new Map<string, number | null>();
+  readonly #columns: Answers<Float64Array>;
   #facts: { key: string; facts: HeadFacts } | undefined;
   #store: unknown;
 
@@ -50,6 +50,7 @@ export class TextValues {
     this.#session = session;
     this.#slices = slices;
     this.#changed = changed;
+    this.#columns = new Answers(session, changed, MAX_COLUMNS);
   }
 
   /** The values; undefined while columns are loading. */
@@ -58,42 +59,16 @@ export class TextValues {
     return question.direction === "from" ? this.#from(block, question) : this.#to(block, question);
   }
 
-  /** The largest absolute value of a head at a stage; undefined while it is computed. */
-  largest(stage: Stage): number | undefined {
-    this.#fresh();
-    const { store, ref } = this.#session;
-    const key = `${ref.block} ${ref.layer} ${ref.head} ${stage}`;
-    const entry = this.#ranges.get(key);
-    if (entry === undefined && store !== undefined) {
-      this.#ranges.set(key, null);
-      store.range(ref, stage).then(
-        ([low, high]) => {
-          if (store !== this.#session.store) return;
-          this.#ranges.set(key, Math.max(Math.abs(low), Math.abs(high)));
-          this.#changed();
-        },
-        (error) => this.#failed(store, error),
-      );
-    }
-    return entry ?? undefined;
-  }
-
   /** Stops collecting facts until the next call of `ask`. */
   stop(): void {
     this.#facts = undefined;
   }
 
-  /** Empties the caches if the store has changed. */
+  /** Drops the facts if the store has changed. */
   #fresh(): void {
     if (this.#store === this.#session.store) return;
     this.#store = this.#session.store;
-    this.#columns.clear();
-    this.#ranges.clear();
     this.#facts = undefined;
-  }
-
-  #failed(store: unknown, error: unknown): void {
-    if (store === this.#session.store) this.#session.failed(error);
   }
 
   #from(block: Block, { stage, chosen, over, aggregate }: Question): UnitValues {
@@ -192,28 +167,9 @@ export class TextValues {
 
   /** A cached column; if it is not cached, it is requested and undefined is returned. */
   #column(key: number, stage: Stage): Float64Array | undefined {
-    const { store, ref } = this.#session;
+    const { ref } = this.#session;
     const name = `${ref.block} ${ref.layer} ${ref.head} ${stage} ${key}`;
-    const entry = this.#columns.get(name);
-    if (entry === undefined && store !== undefined) {
-      for (const [old, column] of this.#columns) {
-        if (this.#columns.size < MAX_COLUMNS) break;
-        if (column !== null) this.#columns.delete(old);
-      }
-      this.#columns.set(name, null);
-      store.column(ref, key, stage).then(
-        (column) => {
-          if (store !== this.#session.store) return;
-          this.#columns.set(name, column);
-          this.#changed();
-        },
-        (error) => {
-          this.#columns.delete(name);
-          this.#failed(store, error);
-        },
-      );
-    }
-    return entry ?? undefined;
+    return this.#columns.get(name, (store) => store.column(ref, key, stage));
   }
 
   /** The share of hidden keys in each row, collected in idle slices. */
