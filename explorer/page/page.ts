@@ -22,7 +22,7 @@ import type {
 import { ablatedCode } from "../state/causes/ablation.ts";
 import { areShares } from "../state/facts.ts";
 import { Story } from "./story.ts";
-import { make, percentOf, tokenNamed } from "./words.ts";
+import { actsOn, make, percentOf, tokenNamed } from "./words.ts";
 
 /** The data that the server sends: the files with their addresses, without the token. */
 interface Session {
@@ -50,6 +50,13 @@ interface ServedFile {
   };
 }
 
+/** A text that was typed here, and the model that read it: its name, and its number in `readers`. */
+interface Typed {
+  readonly text: string;
+  readonly model: string | undefined;
+  readonly reader: number;
+}
+
 const byId = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const view = document.querySelector("attention-view") as AttentionViewElement;
 const notice = byId("notice");
@@ -74,11 +81,8 @@ const namesPicture = location.hash !== "";
 let session: Session = { files: [] };
 /** The story over the captured sentences. */
 let story: Story | undefined;
-/** The texts that were typed here by the names of their files, and the models that read them: their names, and their numbers in `readers`. */
-const typed = new Map<
-  string,
-  { readonly text: string; readonly model: string | undefined; readonly reader: number }
->();
+/** The texts that were typed here by the names of their files. */
+const typed = new Map<string, Typed>();
 /** The models that read texts: the page's own, then the others. */
 const readers = () => [session.model ?? "", ...(session.others ?? [])];
 
@@ -88,8 +92,7 @@ function greet({ welcome = false, model, lab, larger }: Session): void {
   if (larger)
     byId("larger").append(
       ...[larger[0], " downloads the model of the examples; ", larger[1], " lets it read your words."].map(
-        (text, n) =>
-          n % 2 > 0 ? text : Object.assign(document.createElement("code"), { textContent: text }),
+        (text, n) => (n % 2 > 0 ? text : make("code", text)),
       ),
     );
   byId("pick").hidden = !welcome;
@@ -331,23 +334,10 @@ function describe(): void {
 }
 
 /** Buttons that let the other models read the same words. */
-function againBy({
-  text,
-  reader,
-}: {
-  readonly text: string;
-  readonly reader: number;
-}): readonly (string | Node)[] {
+function againBy({ text, reader }: Typed): readonly (string | Node)[] {
   const others = readers().flatMap((name, n) => (n === reader ? [] : [{ name, n }]));
   if (others.length === 0) return [];
-  return [
-    "The same words by ",
-    ...others.flatMap(({ name, n }) => {
-      const button = make("button", name, { type: "button" });
-      button.addEventListener("click", () => show(text, n));
-      return [button, " "];
-    }),
-  ];
+  return ["The same words by ", ...others.flatMap(({ name, n }) => [actsOn(name, () => show(text, n)), " "])];
 }
 
 /** Where the name of the key goes in a clause. */
@@ -391,21 +381,18 @@ async function addEvidence(
 function offer(store: HeadStore, link: TellingLink): HTMLButtonElement {
   const { layer, head, query, key, weight, others } = link;
   const { name, queryTokens, keyTokens } = store.blocks[link.block];
-  const button = document.createElement("button");
-  button.type = "button";
-  button.append(
+  const sentence = [
     `Layer ${layer}, head ${head} shows more: `,
     tokenNamed(queryTokens[query], "bdi"),
     ` gives ${percentOf(weight)} to `,
     tokenNamed(keyTokens[key], "bdi"),
     ...(Number.isNaN(others) ? [] : [`, the others ${percentOf(others)}`]),
-  );
-  button.addEventListener("click", () => {
+  ];
+  return actsOn(sentence, () => {
     view.setCursor({ block: name, layer, head, query, key });
     // This button goes away with its sentence.
     view.focus();
   });
-  return button;
 }
 
 async function start(): Promise<void> {

@@ -7,7 +7,7 @@
 import evidence from "../../models/captures/evidence.json" with { type: "json" };
 import { formatNumber } from "../../src/store/text/number.ts";
 import type { AttentionViewElement, State } from "../../src/view/element.ts";
-import { make, percentOf, tokenNamed } from "./words.ts";
+import { actsOn, make, percentOf, tokenNamed } from "./words.ts";
 
 type Target = Pick<State, "view" | "mode" | "stage" | "text" | "layer" | "head" | "query" | "key" | "other">;
 
@@ -143,11 +143,7 @@ function stepsOver(texts: readonly string[], open: (target: Target) => void): re
     ...{ layer: link.layer, head: link.head, query: link.query, key: link.key },
     other: against === undefined ? null : { text: textOf(against), layer: against.layer, head: against.head },
   });
-  const way = (link: Link) => {
-    const button = make("button", [named(link.from), " → ", named(link.to)], { type: "button" });
-    button.addEventListener("click", () => open(at(link, "head")));
-    return button;
-  };
+  const way = (link: Link) => actsOn([named(link.from), " → ", named(link.to)], () => open(at(link, "head")));
   const [why, , control] = evidence.why;
   const highest = [...evidence.cause.off.flat()].sort((a, b) => b - a);
   const { words } = evidence.becomes;
@@ -254,11 +250,7 @@ export class Story {
     this.#steps = stepsOver(texts, (target) => {
       this.#open(target);
     });
-    this.#buttons = this.#steps.map(({ label }, n) => {
-      const button = make("button", `${n + 1} ${label}`, { type: "button" });
-      button.addEventListener("click", () => this.go(n));
-      return button;
-    });
+    this.#buttons = this.#steps.map(({ label }, n) => actsOn(`${n + 1} ${label}`, () => this.go(n)));
     places.steps.replaceChildren(...this.#buttons);
     places.steps.hidden = this.#steps.length === 0;
   }

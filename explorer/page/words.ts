@@ -19,3 +19,10 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   return element;
 }
+
+/** A button that does something. */
+export function actsOn(content: string | readonly (string | Node)[], act: () => void): HTMLButtonElement {
+  const button = make("button", content, { type: "button" });
+  button.addEventListener("click", act);
+  return button;
+}

@@ -18,47 +18,34 @@ export interface Metric {
 
 const share: NumberOptions = { style: "percent" };
 
-export const METRICS: readonly Metric[] = [
-  { name: "entropy", label: "entropy", meaning: "mean entropy of a row", options: { unit: "nat" } },
-  {
-    name: "effectiveKeys",
-    label: "effective keys",
-    meaning: "the number of keys of an even row with the same entropy: e to the mean entropy",
-    options: {},
-  },
-  {
-    name: "distance",
-    label: "distance",
-    meaning: "mean distance between query and key, in tokens",
-    options: {},
-  },
-  { name: "diagonal", label: "same position", meaning: "share on its own position", options: share },
-  { name: "previous", label: "previous", meaning: "share on the token before", options: share },
-  { name: "next", label: "next", meaning: "share on the token after", options: share },
-  { name: "first", label: "first token", meaning: "share on the first token", options: share },
-  { name: "special", label: "special tokens", meaning: "share on tokens such as [CLS]", options: share },
-  {
-    name: "sameToken",
-    label: "same token",
-    meaning: "share on other copies of the same token",
-    options: share,
-  },
-  {
-    name: "induction",
-    label: "induction",
-    meaning: "share on the token after an earlier copy of the same token",
-    options: share,
-  },
-  { name: "within", label: "near", meaning: "share on keys a few positions away at most", options: share },
-  { name: "maxWeight", label: "largest weight", meaning: "the largest weight of the head", options: {} },
-  {
-    name: "leak",
-    label: "leak",
-    meaning: "largest share given to keys the mask hides: must be 0",
-    options: {},
-  },
-  { name: "rowSum", label: "row sum error", meaning: "worst difference of a row's sum from 1", options: {} },
-];
+const ROWS: readonly (readonly [Metric["name"], label: string, meaning: string, options?: NumberOptions])[] =
+  [
+    ["entropy", "entropy", "mean entropy of a row", { unit: "nat" }],
+    [
+      "effectiveKeys",
+      "effective keys",
+      "the number of keys of an even row with the same entropy: e to the mean entropy",
+    ],
+    ["distance", "distance", "mean distance between query and key, in tokens"],
+    ["diagonal", "same position", "share on its own position", share],
+    ["previous", "previous", "share on the token before", share],
+    ["next", "next", "share on the token after", share],
+    ["first", "first token", "share on the first token", share],
+    ["special", "special tokens", "share on tokens such as [CLS]", share],
+    ["sameToken", "same token", "share on other copies of the same token", share],
+    ["induction", "induction", "share on the token after an earlier copy of the same token", share],
+    ["within", "near", "share on keys a few positions away at most", share],
+    ["maxWeight", "largest weight", "the largest weight of the head"],
+    ["leak", "leak", "largest share given to keys the mask hides: must be 0"],
+    ["rowSum", "row sum error", "worst difference of a row's sum from 1"],
+  ];
+
+export const METRICS: readonly Metric[] = ROWS.map(([name, label, meaning, options = {}]) => ({
+  name,
+  label,
+  meaning,
+  options,
+}));
 
 export const metricOf = (name: string) => METRICS.find((metric) => metric.name === name);
 
@@ -145,9 +132,10 @@ export function arrange(
   if (block === undefined)
     return { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
   const { name, layers, heads } = block;
-  const all = layers.flatMap((layer) =>
-    Array.from({ length: heads }, (_, head) => ({ block: name, layer, head })),
-  );
+  const inOrder = Array.from({ length: heads }, (_, head) => head);
+  const headsIn = (rows: readonly number[], columns = inOrder): HeadName[] =>
+    rows.flatMap((layer) => columns.map((head) => ({ block: name, layer, head })));
+  const all = headsIn(layers);
   const value = (head: HeadName) => metricValue(session.measures(head), state.sort);
   const faded = (head: HeadName) =>
     state.filters.some(({ metric, low, high }) => {
@@ -170,82 +158,57 @@ export function arrange(
     const values = some.map(value).filter((one) => one !== undefined);
     return values.length === 0 ? undefined : values.reduce((a, b) => a + b, 0) / values.length;
   };
-  if (state.sort === BY_PATTERN) {
-    const titles = new Map<number, string>();
-    const placed: PlacedHead[] = [];
+  /** Heads one after the other, in rows of `columns` from a row on; each list of them begins a row. */
+  const inRows = (lists: readonly (readonly HeadName[])[], columns: number, title = 0) => {
     let row = 0;
-    for (const [label, members] of patternGroups(all, (head) => session.measures(head), block)) {
-      titles.set(row++, `${label} · ${members.length}`);
-      members.forEach((head, i) => {
-        placed.push({ ...head, row: row + Math.floor(i / perRow), column: i % perRow, faded: faded(head) });
+    return lists.flatMap((list) => {
+      const first = row + title;
+      row = first + Math.ceil(list.length / columns);
+      return list.map((head, i): PlacedHead => {
+        return { ...head, row: first + Math.floor(i / columns), column: i % columns, faded: faded(head) };
       });
-      row += Math.ceil(members.length / perRow);
+    });
+  };
+  const unnamed = Array<string>(perRow).fill("");
+  if (state.sort === BY_PATTERN) {
+    const groups = patternGroups(all, (head) => session.measures(head), block);
+    const placed = inRows(
+      groups.map(([, members]) => members),
+      perRow,
+      1,
+    );
+    const titles = new Map<number, string>();
+    let rows = 0;
+    for (const [label, { length }] of groups) {
+      titles.set(rows, `${label} · ${length}`);
+      rows += 1 + Math.ceil(length / perRow);
     }
-    const rowNames = Array.from({ length: row }, () => "");
-    return {
-      placed,
-      rows: row,
-      columns: perRow,
-      rowNames,
-      columnNames: rowNames.slice(0, perRow),
-      titles,
-      group: 1,
-    };
+    const rowNames = Array<string>(rows).fill("");
+    return { placed, rows, columns: perRow, rowNames, columnNames: unnamed, titles, group: 1 };
   }
-  const sorted = state.sort !== "";
-  if (!sorted && perRow < heads) {
-    // A layer goes over several rows.
-    const perLayer = Math.ceil(heads / perRow);
-    const shownLayers = state.flipped ? [...layers].reverse() : layers;
-    return {
-      placed: shownLayers.flatMap((layer, at) =>
-        Array.from({ length: heads }, (_, head) => {
-          const one = { block: name, layer, head };
-          const row = at * perLayer + Math.floor(head / perRow);
-          return { ...one, row, column: head % perRow, faded: faded(one) };
-        }),
-      ),
-      rows: layers.length * perLayer,
-      columns: perRow,
-      rowNames: shownLayers.flatMap((layer) => Array.from({ length: perLayer }, () => String(layer))),
-      columnNames: Array.from({ length: perRow }, () => ""),
-      group: 1,
-    };
+  const { sort, sortHow } = state;
+  if (sort !== "" && sortHow === "list") {
+    const placed = inRows([order(all, value)], perRow);
+    const rowNames = Array.from({ length: Math.ceil(all.length / perRow) }, (_, i) => `${i * perRow + 1}`);
+    return { placed, rows: rowNames.length, columns: perRow, rowNames, columnNames: unnamed, group: 1 };
   }
-  if (sorted && state.sortHow === "list") {
-    const list = order(all, value);
-    const rows = Math.ceil(list.length / perRow);
-    return {
-      placed: list.map((head, i) => ({
-        ...head,
-        row: Math.floor(i / perRow),
-        column: i % perRow,
-        faded: faded(head),
-      })),
-      rows,
-      columns: perRow,
-      rowNames: Array.from({ length: rows }, (_, i) => `${i * perRow + 1}`),
-      columnNames: Array.from({ length: perRow }, () => ""),
-      group: 1,
-    };
-  }
-  let shownLayers: readonly number[] = state.flipped ? [...layers].reverse() : layers;
-  let shownHeads: readonly number[] = Array.from({ length: heads }, (_, head) => head);
-  if (sorted && state.sortHow === "layers")
-    shownLayers = order(layers, (layer) => mean(all.filter((one) => one.layer === layer)));
-  if (sorted && state.sortHow === "heads")
-    shownHeads = order(shownHeads, (head) => mean(all.filter((one) => one.head === head)));
+  const meanOf = (part: "layer" | "head") => (at: number) => mean(all.filter((one) => one[part] === at));
+  const plain = state.flipped ? [...layers].reverse() : layers;
+  const shownLayers = sort !== "" && sortHow === "layers" ? order(layers, meanOf("layer")) : plain;
+  const shownHeads = sort !== "" && sortHow === "heads" ? order(inOrder, meanOf("head")) : inOrder;
+  // A layer goes over several rows where it is too wide.
+  const isWrapped = sort === "" && perRow < heads;
+  const columns = isWrapped ? perRow : heads;
+  const perLayer = Math.ceil(heads / columns);
   return {
-    placed: shownLayers.flatMap((layer, row) =>
-      shownHeads.map((head, column) => {
-        const one = { block: name, layer, head };
-        return { ...one, row, column, faded: faded(one) };
-      }),
+    placed: inRows(
+      shownLayers.map((layer) => headsIn([layer], shownHeads)),
+      columns,
     ),
-    rows: layers.length,
-    columns: heads,
-    rowNames: shownLayers.map(String),
-    columnNames: shownHeads.map(String),
-    group: sorted && state.sortHow === "heads" ? 1 : block.heads / Math.max(1, block.keyHeads),
+    rows: layers.length * perLayer,
+    columns,
+    rowNames: shownLayers.flatMap((layer) => Array<string>(perLayer).fill(String(layer))),
+    columnNames: isWrapped ? unnamed : shownHeads.map(String),
+    group: isWrapped || (sort !== "" && sortHow === "heads") ? 1 : heads / Math.max(1, block.keyHeads),
   };
 }

@@ -58,10 +58,7 @@ function byBlocks({ session }: ActionContext): void {
   const { store, state } = session;
   if (store === undefined || store.blocks.length < 2) return;
   const at = store.blocks.findIndex(({ name }) => name === state.block);
-  session.set({
-    ...WITHOUT_TOKENS,
-    block: store.blocks[(at + 1) % store.blocks.length].name,
-  });
+  session.set({ ...WITHOUT_TOKENS, block: store.blocks[(at + 1) % store.blocks.length].name });
 }
 
 /** The next cell of the row by weight: weaker, or stronger. */
@@ -123,190 +120,141 @@ function back(doer: ActionContext): void {
   if (patch?.view) doer.focusMain();
 }
 
-export const ACTIONS: readonly Action[] = [
-  { name: "palette", label: "All commands", keys: ["Control+k"], run: ({ dialog }) => dialog("palette") },
-  { name: "keys", label: "Keyboard", keys: ["?"], run: ({ dialog }) => dialog("keys") },
-  { name: "open", label: "Open a file", keys: ["o"], run: ({ dialog }) => dialog("open") },
-  { name: "sample", label: "Open the sample", run: ({ sample }) => sample() },
-  { name: "report", label: "What was loaded", when: open, run: ({ dialog }) => dialog("report") },
-  { name: "texts", label: "Heads over many texts", run: ({ dialog }) => dialog("texts") },
+/** A row of the table: no keys where it has none; `when` says where it can run. */
+type Row = readonly [
+  name: string,
+  label: string,
+  keys: readonly string[],
+  when: (session: Session) => boolean,
+  run: (doer: ActionContext) => void,
+];
+
+const always = () => true;
+const asks = ({ state }: Session) => state.ask !== "off";
+const opens =
+  (name: Parameters<ActionContext["dialog"]>[0]) =>
+  ({ dialog }: ActionContext) =>
+    dialog(name);
+/** Turns a part of the state on or off. */
+const turns =
+  (part: "values" | "renormalize" | "table") =>
+  ({ session }: ActionContext) =>
+    session.set({ [part]: !session.state[part] });
+
+const BEFORE: readonly Row[] = [
+  ["palette", "All commands", ["Control+k"], always, opens("palette")],
+  ["keys", "Keyboard", ["?"], always, opens("keys")],
+  ["open", "Open a file", ["o"], always, opens("open")],
+  ["sample", "Open the sample", [], always, ({ sample }) => sample()],
+  ["report", "What was loaded", [], open, opens("report")],
+  ["texts", "Heads over many texts", [], always, opens("texts")],
+];
+
+const PICTURES: readonly Row[] = [
   ...PAGES.map(
-    ({ name, command, key, when }): Action => ({
-      name: `open-${name}`,
-      label: command,
-      ...(key !== undefined && { keys: [key] }),
-      when: (session) => open(session) && when?.(session) !== false,
-      run: ({ session }) => session.set({ view: name }),
-    }),
+    ({ name, command, key, when }): Row => [
+      `open-${name}`,
+      command,
+      key === undefined ? [] : [key],
+      (session) => open(session) && when?.(session) !== false,
+      ({ session }) => session.set({ view: name }),
+    ],
   ),
   ...DRAWINGS.map(
-    ({ name, command, key, fits }): Action => ({
+    ({ name, command, key, fits }): Row => [
       name,
-      label: command,
-      ...(key !== undefined && { keys: [key] }),
-      when: ({ block }) => block !== undefined && fits?.(block) !== false,
-      run: ({ session }) => session.set({ mode: name, view: head.name }),
-    }),
+      command,
+      key === undefined ? [] : [key],
+      ({ block }) => block !== undefined && fits?.(block) !== false,
+      ({ session }) => session.set({ mode: name, view: head.name }),
+    ],
   ),
   ...STAGES.map(
-    (stage, i): Action => ({
-      name: stage,
-      label: `Stage: ${stage}`,
-      keys: [String(i + 1)],
-      when: ({ block }) => block?.stages.includes(stage) ?? false,
-      run: ({ session }) => session.set({ stage }),
-    }),
+    (stage, i): Row => [
+      stage,
+      `Stage: ${stage}`,
+      [String(i + 1)],
+      ({ block }) => block?.stages.includes(stage) ?? false,
+      ({ session }) => session.set({ stage }),
+    ],
   ),
   ...TRANSFERS.map(
-    (transfer): Action => ({
-      name: `scale-${transfer}`,
-      label: `Color scale: ${transfer === "sqrt" ? "square root" : transfer}`,
-      when: inHead,
-      run: ({ session }) => session.set({ transfer }),
-    }),
+    (transfer): Row => [
+      `scale-${transfer}`,
+      `Color scale: ${transfer === "sqrt" ? "square root" : transfer}`,
+      [],
+      inHead,
+      ({ session }) => session.set({ transfer }),
+    ],
   ),
-  {
-    name: "pin",
-    label: "Pin this cell",
-    keys: ["Enter", " "],
-    when: open,
-    run: pinCell,
-  },
-  {
-    name: "back",
-    label: "Back",
-    keys: ["Escape"],
-    when: open,
-    run: back,
-  },
-  { name: "next-head", label: "Next head", keys: ["]"], when: open, run: (doer) => byHeads(doer, 1) },
-  {
-    name: "previous-head",
-    label: "Previous head",
-    keys: ["["],
-    when: open,
-    run: (doer) => byHeads(doer, -1),
-  },
-  { name: "next-layer", label: "Next layer", keys: ["}"], when: open, run: (doer) => byLayers(doer, 1) },
-  {
-    name: "previous-layer",
-    label: "Previous layer",
-    keys: ["{"],
-    when: open,
-    run: (doer) => byLayers(doer, -1),
-  },
-  {
-    name: "next-block",
-    label: "Next block",
-    keys: ["b"],
-    when: ({ store }) => (store?.blocks.length ?? 0) > 1,
-    run: byBlocks,
-  },
-  {
-    name: "weaker",
-    label: "Next strongest key of the row",
-    keys: ["n"],
-    when: open,
-    run: (doer) => byStrength(doer, 1),
-  },
-  {
-    name: "stronger",
-    label: "Next stronger key of the row",
-    keys: ["N"],
-    when: open,
-    run: (doer) => byStrength(doer, -1),
-  },
-  {
-    name: "pin-head",
-    label: "Pin this head (A to F)",
-    keys: ["p"],
-    when: open,
-    run: ({ session }) => session.set({ pins: togglePin(session.state.pins, session.state) }),
-  },
-  {
-    name: "ask",
-    label: "Ask the heads: which link these two words?",
-    keys: ["a"],
-    when: open,
-    run: ({ session }) => session.set({ ask: session.state.ask === "off" ? "pair" : "off" }),
-  },
-  {
-    name: "next-answer",
-    label: "Next head of the ranking",
-    keys: ["."],
-    when: ({ state }) => state.ask !== "off",
-    run: ({ session }) => stepAnswer(session, 1),
-  },
-  {
-    name: "previous-answer",
-    label: "Previous head of the ranking",
-    keys: [","],
-    when: ({ state }) => state.ask !== "off",
-    run: ({ session }) => stepAnswer(session, -1),
-  },
-  {
-    name: "switch-head",
-    label: "Switch this head off, or on again",
-    keys: ["k"],
-    when: ({ store, model }) => store !== undefined && model !== undefined,
-    run: ({ session }) => setHead(session, headSetting(session.state) === "on" ? "off" : "on"),
-  },
-  { name: "zoom-in", label: "Zoom in", keys: ["+", "="], when: open, run: ({ zoom }) => zoom(Math.SQRT2) },
-  { name: "zoom-out", label: "Zoom out", keys: ["-"], when: open, run: ({ zoom }) => zoom(Math.SQRT1_2) },
-  { name: "zoom-reset", label: "Zoom to fit", keys: ["0"], when: open, run: ({ zoom }) => zoom(0) },
-  {
-    name: "values",
-    label: "Print values in cells",
-    keys: ["v"],
-    when: inHead,
-    run: ({ session }) => session.set({ values: !session.state.values }),
-  },
-  { name: "hide", label: "Leave out tokens", keys: ["h"], when: inHead, run: ({ focusHide }) => focusHide() },
-  {
-    name: "renormalize",
-    label: "Rescale the remaining weights to 100 %",
-    when: inHead,
-    run: ({ session }) => session.set({ renormalize: !session.state.renormalize }),
-  },
-  {
-    name: "table",
-    label: "Show as a table",
-    keys: ["t"],
-    when: open,
-    run: ({ session }) => session.set({ table: !session.state.table }),
-  },
-  {
-    name: "detail",
-    label: "Read the cell step by step",
-    keys: ["d"],
-    when: open,
-    run: ({ detail }) => detail(),
-  },
-  { name: "find", label: "Find a token", keys: ["/"], when: open, run: ({ dialog }) => dialog("find") },
-  {
-    name: "export",
-    label: "Export a figure",
-    keys: ["e"],
-    when: open,
-    run: ({ dialog }) => dialog("export"),
-  },
-  { name: "link", label: "Copy a link to this", when: open, run: ({ copyLink }) => copyLink() },
-  {
-    name: "unselect",
-    label: "Clear the selection",
-    when: ({ state }) => state.rows.length + state.columns.length > 0,
-    run: ({ session }) => session.set({ rows: [], columns: [] }),
-  },
-  {
-    name: "hide-chosen",
-    label: "Leave out the selected keys",
-    when: ({ state }) => state.columns.length > 0,
-    run: ({ session }) => session.set({ hide: "chosen", hidden: session.state.columns, columns: [] }),
-  },
-  { name: "light", label: "Light theme", run: ({ theme }) => theme("light") },
-  { name: "dark", label: "Dark theme", run: ({ theme }) => theme("dark") },
-  { name: "auto", label: "System theme", run: ({ theme }) => theme("auto") },
 ];
+
+const AFTER: readonly Row[] = [
+  ["pin", "Pin this cell", ["Enter", " "], open, pinCell],
+  ["back", "Back", ["Escape"], open, back],
+  ["next-head", "Next head", ["]"], open, (doer) => byHeads(doer, 1)],
+  ["previous-head", "Previous head", ["["], open, (doer) => byHeads(doer, -1)],
+  ["next-layer", "Next layer", ["}"], open, (doer) => byLayers(doer, 1)],
+  ["previous-layer", "Previous layer", ["{"], open, (doer) => byLayers(doer, -1)],
+  ["next-block", "Next block", ["b"], ({ store }) => (store?.blocks.length ?? 0) > 1, byBlocks],
+  ["weaker", "Next strongest key of the row", ["n"], open, (doer) => byStrength(doer, 1)],
+  ["stronger", "Next stronger key of the row", ["N"], open, (doer) => byStrength(doer, -1)],
+  [
+    "pin-head",
+    "Pin this head (A to F)",
+    ["p"],
+    open,
+    ({ session }) => session.set({ pins: togglePin(session.state.pins, session.state) }),
+  ],
+  [
+    "ask",
+    "Ask the heads: which link these two words?",
+    ["a"],
+    open,
+    ({ session }) => session.set({ ask: asks(session) ? "off" : "pair" }),
+  ],
+  ["next-answer", "Next head of the ranking", ["."], asks, ({ session }) => stepAnswer(session, 1)],
+  ["previous-answer", "Previous head of the ranking", [","], asks, ({ session }) => stepAnswer(session, -1)],
+  [
+    "switch-head",
+    "Switch this head off, or on again",
+    ["k"],
+    ({ store, model }) => store !== undefined && model !== undefined,
+    ({ session }) => setHead(session, headSetting(session.state) === "on" ? "off" : "on"),
+  ],
+  ["zoom-in", "Zoom in", ["+", "="], open, ({ zoom }) => zoom(Math.SQRT2)],
+  ["zoom-out", "Zoom out", ["-"], open, ({ zoom }) => zoom(Math.SQRT1_2)],
+  ["zoom-reset", "Zoom to fit", ["0"], open, ({ zoom }) => zoom(0)],
+  ["values", "Print values in cells", ["v"], inHead, turns("values")],
+  ["hide", "Leave out tokens", ["h"], inHead, ({ focusHide }) => focusHide()],
+  ["renormalize", "Rescale the remaining weights to 100 %", [], inHead, turns("renormalize")],
+  ["table", "Show as a table", ["t"], open, turns("table")],
+  ["detail", "Read the cell step by step", ["d"], open, ({ detail }) => detail()],
+  ["find", "Find a token", ["/"], open, opens("find")],
+  ["export", "Export a figure", ["e"], open, opens("export")],
+  ["link", "Copy a link to this", [], open, ({ copyLink }) => copyLink()],
+  [
+    "unselect",
+    "Clear the selection",
+    [],
+    ({ state }) => state.rows.length + state.columns.length > 0,
+    ({ session }) => session.set({ rows: [], columns: [] }),
+  ],
+  [
+    "hide-chosen",
+    "Leave out the selected keys",
+    [],
+    ({ state }) => state.columns.length > 0,
+    ({ session }) => session.set({ hide: "chosen", hidden: session.state.columns, columns: [] }),
+  ],
+  ["light", "Light theme", [], always, ({ theme }) => theme("light")],
+  ["dark", "Dark theme", [], always, ({ theme }) => theme("dark")],
+  ["auto", "System theme", [], always, ({ theme }) => theme("auto")],
+];
+
+export const ACTIONS: readonly Action[] = [...BEFORE, ...PICTURES, ...AFTER].map(
+  ([name, label, keys, when, run]) => ({ name, label, ...(keys.length > 0 && { keys }), when, run }),
+);
 
 /** The action of a key event; undefined if the key has none. */
 export function actionOf(event: KeyboardEvent): Action | undefined {

@@ -3,18 +3,20 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Block } from "../../../src/store/block.ts";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import { toggled } from "../../state/select.ts";
-import { DOMAINS, HIDES, type Hide, RAMPS, STAGES, type StageName, TRANSFERS } from "../../state/state.ts";
+import { HIDES, type Hide, RAMPS, STAGES, type StageName, TRANSFERS } from "../../state/state.ts";
 import { STAGE_MEANINGS, STAGE_NAMES, TRANSFER_NAMES } from "../../state/words.ts";
 import { DRAWINGS, viewOf } from "../../views/registry.ts";
 import { pageDevice } from "../device.ts";
 import { hiddenKeys } from "../session.ts";
 import { check, choice, select, type Ui } from "../ui.ts";
 
-const DOMAIN_NAMES = {
-  absolute: "1",
-  head: "this head's largest",
-  row: "each row's largest",
-} as const;
+/** Settings with a menu of names: the label, the part of the state, and the name of each value. */
+const MENU = [
+  ["full color at", "domain", { absolute: "1", head: "this head's largest", row: "each row's largest" }],
+  ["colors", "ramp", Object.fromEntries(RAMPS.map((name) => [name, name]))],
+  ["when zoomed out show", "pool", { max: "the largest value", mean: "the mean" }],
+  ["several tokens", "aggregate", { mean: "average", sum: "sum", max: "largest" }],
+] as const;
 const HIDE_NAMES: Readonly<Record<Hide, string>> = {
   none: "nothing",
   special: "special tokens",
@@ -148,36 +150,8 @@ function moreMenu(ui: Ui): TemplateResult {
               (transfer) => session.set({ transfer }),
             )
       }
-      ${select(
-        "full color at",
-        DOMAINS.map((name) => [name, DOMAIN_NAMES[name]] as const),
-        state.domain,
-        (domain) => session.set({ domain }),
-      )}
-      ${select(
-        "colors",
-        RAMPS.map((name) => [name, name] as const),
-        state.ramp,
-        (ramp) => session.set({ ramp }),
-      )}
-      ${select(
-        "when zoomed out show",
-        [
-          ["max", "the largest value"],
-          ["mean", "the mean"],
-        ],
-        state.pool,
-        (pool) => session.set({ pool }),
-      )}
-      ${select(
-        "several tokens",
-        [
-          ["mean", "average"],
-          ["sum", "sum"],
-          ["max", "largest"],
-        ],
-        state.aggregate,
-        (aggregate) => session.set({ aggregate }),
+      ${MENU.map(([label, part, names]) =>
+        select(label, Object.entries(names), state[part], (value) => session.set({ [part]: value })),
       )}
       ${select(
         "compute on",

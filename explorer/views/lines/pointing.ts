@@ -48,22 +48,17 @@ function pointAlong(lines: Lines, signal: AbortSignal): void {
     const y = heightIn(lines, event);
     if (layout.scrolls && !layout.arcs)
       for (const role of ["query", "key"] as const) {
-        const edge = role === "query" ? x - layout.left : layout.right - x;
-        const [column, other] =
-          role === "query" ? [layout.rows, layout.columns] : [layout.columns, layout.rows];
+        const [edge, column, other, end, direction] =
+          role === "query"
+            ? ([x - layout.left, layout.rows, layout.columns, "column", "outgoing"] as const)
+            : ([layout.right - x, layout.columns, layout.rows, "row", "incoming"] as const);
         const place = edge < TAIL ? placeAt(layout, column, y) : undefined;
         if (place === undefined) continue;
-        const all =
-          role === "query"
-            ? picture.links.outgoing(place, picture.keep)
-            : picture.links.incoming(place, picture.keep);
         const way = y < layout.top + (place + 0.5 - column.from) * layout.pitch ? -1 : 1;
-        const out = all.filter(
-          (link) => outside(layout, other, role === "query" ? link.column : link.row) !== 0,
+        const out = picture.links[direction](place, picture.keep).filter(
+          (link) => outside(layout, other, link[end]) !== 0,
         );
-        const tail =
-          out.find((link) => outside(layout, other, role === "query" ? link.column : link.row) === way) ??
-          out[0];
+        const tail = out.find((link) => outside(layout, other, link[end]) === way) ?? out[0];
         if (tail) return { kind: "link", link: tail };
       }
     const link = linkAt(layout, inView.links, x, y);

@@ -5,7 +5,7 @@
 import type { Block } from "../../../src/store/block.ts";
 import { axesOf, hiddenKeys, isRescaled, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
-import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
+import { axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
 import type { HeadName } from "../../state/state.ts";
 import { Links, linksOf, NO_LINKS, stageOf, type WeightedLink } from "./edges.ts";
 import type { LinesPicture } from "./focus.ts";
@@ -55,18 +55,7 @@ export class LinksReader {
     const stage = stageOf(state);
     const hidden = hiddenKeys(block, { ...state, stage });
     const isShared = isRescaled({ ...state, stage });
-    const runsOf = (axis: Axis) => axis.runs.map(({ start, end }) => `${start}-${end}`).join();
-    const key = [
-      ref.block,
-      ref.layer,
-      ref.head,
-      stage,
-      hidden,
-      isShared,
-      runsOf(axes.rows),
-      runsOf(axes.columns),
-      arcs,
-    ].join(" ");
+    const key = JSON.stringify([ref, stage, hidden, isShared, axes, arcs]);
     if (key !== this.#key || this.#store !== store || this.#links === undefined) {
       this.stop();
       this.#key = key;

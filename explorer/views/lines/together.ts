@@ -111,17 +111,16 @@ export class StrandReaders {
 /** The totals of all heads. */
 export function totalsOfAll(pictures: readonly StrandPicture[]): LinkTotals {
   const all = pictures.map(({ picture: { links, keep } }) => links.totals(keep));
-  const sum = (part: (totals: LinkTotals) => number) => all.reduce((total, one) => total + part(one), 0);
-  return {
-    edges: sum(({ edges }) => edges),
-    of: sum(({ of }) => of),
-    shown: sum(({ shown }) => shown),
-    mass: sum(({ mass }) => mass),
-    cut: sum(({ cut }) => cut),
-    rows: Math.min(...all.map(({ rows }) => rows)),
-    max: Math.max(...all.map(({ max }) => max)),
-    nonFinite: sum(({ nonFinite }) => nonFinite),
-  };
+  return all.reduce((a, b) => ({
+    edges: a.edges + b.edges,
+    of: a.of + b.of,
+    shown: a.shown + b.shown,
+    mass: a.mass + b.mass,
+    cut: a.cut + b.cut,
+    rows: Math.min(a.rows, b.rows),
+    max: Math.max(a.max, b.max),
+    nonFinite: a.nonFinite + b.nonFinite,
+  }));
 }
 
 /** Draws the links of several heads, the weakest first, each in the color of its head. */

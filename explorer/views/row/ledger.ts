@@ -101,12 +101,8 @@ export function lines(
   ledger: Ledger,
   { formulas = false, scale }: { formulas?: boolean; scale?: TemplateResult } = {},
 ): TemplateResult {
-  const share = (step: string) =>
-    step === "exp" || step === "weight" || step === "given" || step === "rescale";
   const maximum = largestScore(ledger);
-  const signed = ledger.lines.some(
-    ({ step, value }) => step !== "sum" && step !== "value" && value.value < 0,
-  );
+  const signed = ledger.lines.some(({ step, value }) => !NO_BARS.includes(step) && value.value < 0);
   const { lines: shownSteps } = shownLedger(session, ledger);
   const at = STAGE_STEPS[session.state.stage]
     .map((wanted) => shownSteps.findIndex(({ step }) => step === wanted))
@@ -114,10 +110,10 @@ export function lines(
   return html`<ol class=${formulas ? "ledger formulas" : "ledger"}>
     ${shownSteps.map((line, n) => {
       const { step, name, about, code, formula: parts, value } = line;
-      const kind = step === "weight" || step === "given" || step === "rescale" ? "weight-line" : "";
+      const kind = step !== "exp" && SHARES.includes(step) ? "weight-line" : "";
       return html`<li class="${kind} ${n === at ? "at" : ""}" title=${formulas ? nothing : `${about} ${code}`}>
         <span class="name">${step === "scale" && scale ? scale : name}</span>
-        ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / (share(step) ? 1 : maximum), share(step) && !(value.value < 0) ? "weight" : value.value < 0 ? "key" : "query", signed)}
+        ${NO_BARS.includes(step) ? html`<span class="track"></span>` : bar(value.value / (SHARES.includes(step) ? 1 : maximum), SHARES.includes(step) && !(value.value < 0) ? "weight" : value.value < 0 ? "key" : "query", signed)}
         ${shown(value)}
         ${
           formulas
@@ -129,20 +125,14 @@ export function lines(
   </ol>`;
 }
 
-function largestScore({ lines }: Ledger): number {
-  let maximum = Number.MIN_VALUE;
-  for (const { step, value } of lines)
-    if (
-      step !== "exp" &&
-      step !== "weight" &&
-      step !== "given" &&
-      step !== "sum" &&
-      step !== "value" &&
-      Number.isFinite(value.value)
-    )
-      maximum = Math.max(maximum, Math.abs(value.value));
-  return maximum;
-}
+/** Steps that are shares, and those that are no scores either. */
+const SHARES: readonly string[] = ["exp", "weight", "given", "rescale"];
+const NO_BARS: readonly string[] = ["sum", "value"];
+
+const largestScore = ({ lines }: Ledger): number =>
+  lines
+    .filter(({ step, value }) => ![...SHARES, ...NO_BARS].includes(step) && Number.isFinite(value.value))
+    .reduce((largest, { value }) => Math.max(largest, Math.abs(value.value)), Number.MIN_VALUE);
 
 /** Numbers as bars above and below a line, in order or in the given order. */
 export function strip(
