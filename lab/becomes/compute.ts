@@ -6,7 +6,7 @@ import { type Tensor, tensor } from "../../src/index.ts";
 import { matmul } from "../../src/nn/index.ts";
 import { roundScore } from "../frame/words.ts";
 import { rowsOf } from "../head/packed.ts";
-import { NEIGHBORS, RISES, STATES, STRENGTHS } from "./captures.ts";
+import { NEIGHBORS, RISES, STRENGTHS, STATES as WITHOUT_ZEROS } from "./captures.ts";
 
 /** What a reader changes. */
 export type Becomes = {
@@ -62,6 +62,11 @@ export function cosines(vectors: readonly (readonly number[])[]): number[][] {
   return rowsOf(matmul(unit, unit, { transposeB: true }) as never);
 }
 
+/** The states, each with all of its numbers. */
+const STATES = WITHOUT_ZEROS.map((states) => {
+  const width = Math.max(...states.map(({ length }) => length));
+  return states.map((state) => Array.from({ length: width }, (_, i) => state[i] ?? 0));
+});
 const FIRST_WORD = 2 * STRENGTHS.length;
 const layers = STATES.map(cosines);
 

@@ -73,7 +73,7 @@ const scaled = (strength: number): ForwardOptions => ({
 
 const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
-/** Vectors in an orthonormal basis of their span (Gram and Schmidt, twice for the rounding). */
+/** Vectors in an orthonormal basis of their span without the zeros at their ends (Gram and Schmidt, twice for the rounding). */
 function coordinates(vectors: readonly Float64Array[]): number[][] {
   const basis: Float64Array[] = [];
   for (const vector of vectors) {
@@ -87,7 +87,10 @@ function coordinates(vectors: readonly Float64Array[]): number[][] {
     // After the embedding, both sentences have the same vector: it adds nothing to the basis.
     if (length > 1e-6 * Math.sqrt(dot(vector, vector))) basis.push(rest.map((x) => x / length));
   }
-  return vectors.map((vector) => basis.map((axis) => Number(dot(vector, axis).toFixed(5))));
+  return vectors.map((vector) => {
+    const numbers = basis.map((axis) => Number(dot(vector, axis).toFixed(5)));
+    return numbers.slice(0, numbers.findLastIndex((x) => x !== 0) + 1);
+  });
 }
 
 const cosine = (a: Float64Array, b: Float64Array) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
@@ -123,9 +126,9 @@ export const SENTENCES = ${JSON.stringify(SENTENCES)} as const;
 export const STRENGTHS = ${JSON.stringify(STRENGTHS)} as const;
 /** Words to compare with, and the sentence of each. */
 export const NEIGHBORS = ${JSON.stringify(NEIGHBORS)} as const;
-/** States by layer (0: the embedding): "flies" in both sentences at each strength, then the words. [7][16][numbers] */
+/** States by layer (0: the embedding): "flies" in both sentences at each strength, then the words, without the zeros at their ends. [7][16][numbers] */
 export const STATES: readonly (readonly (readonly number[])[])[] = [
-${layers.map((states) => `[\n${states.map((state) => `  ${JSON.stringify(state)},\n`).join("")}],\n`).join("")}]; // biome-ignore format: a row a state
+${layers.map((states) => `  ${JSON.stringify(states)},\n`).join("")}]; // biome-ignore format: a row a layer
 /** By how much the last cosine rises with one head off in both sentences: [6][12]. */
 export const RISES: readonly (readonly number[])[] = ${JSON.stringify(rises)};
 `;
