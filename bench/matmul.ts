@@ -1,21 +1,15 @@
 /**
  * Matrix products and row-wise operations of a training step: products in the shapes of a small transformer as GFLOP/s and share
- * of the ceiling that runs between their turns; activations, norms, loss and optimizer interleaved with plain loops.
+ * of the ceiling that runs between their turns; activations, norms, loss and optimizer interleaved with the reference.
  * Results are checked against float64 before they are timed.
  *
  *   node bench/matmul.ts [--level wide] [--threads 1] [--seconds 1]
  */
 import { matmul } from "../src/api/matmul.ts";
+import type { RowwiseOperation } from "../src/backend/rowwise.ts";
 import { Tensor } from "../src/core/tensor.ts";
-import { normalCdf, normalDensity } from "../src/reference/erf.ts";
-import {
-  adamwKernel,
-  crossEntropyKernel,
-  mapBackwardKernel,
-  mapKernel,
-  normBackwardKernel,
-  normKernel,
-} from "../tests/support/backends/rowwise.ts";
+import { reference } from "../src/reference/backend.ts";
+import { wasm } from "../src/wasm/backend.ts";
 import { ceilingOf, Rig } from "./roofline.ts";
 import { conditions, isMain, optionsOf, printTable, startThreads } from "./support/setup.ts";
 import { quantile, ratios, spreadOf, takeTurns } from "./support/turns.ts";
@@ -68,160 +62,60 @@ export function productOf({ M, K, N, transposeA = false, transposeB = false }: P
   return { run, error };
 }
 
-/** A row-wise operation, on the engine and as plain loops over the same arrays. */
+/** A row-wise operation, for the engine and for the reference, which has plain loops in float64. */
 export interface RowwiseCase {
   readonly name: string;
   /** Number of elements. */
   readonly numbers: number;
-  readonly engine: () => Float32Array;
-  readonly plain: () => Float32Array;
+  readonly operation: RowwiseOperation;
+  /** What it writes. */
+  readonly result: Float32Array;
 }
 
 /** The row-wise operations of `rows` tokens: hidden layer of 1024, width of 256, vocabulary of 2048. */
 export function rowwise(rows: number): RowwiseCase[] {
   const [H, C, V] = [1024, 256, 2048];
-  const x = tensorOf([rows, H], 1).data as Float32Array;
-  const dy = tensorOf([rows, H], 2).data as Float32Array;
-  const map = (f: (x: number, dy: number) => number) => () => {
-    const y = new Float32Array(x.length);
-    for (let n = 0; n < y.length; n++) y[n] = f(x[n], dy[n]);
-    return y;
-  };
-  const filled = (size: number, fill: (y: Float32Array) => unknown) => () => {
-    const y = new Float32Array(size);
-    fill(y);
-    return y;
-  };
-  const slope = Math.sqrt(2 / Math.PI);
-  const tanhOf = (v: number) => Math.tanh(slope * (v + 0.044715 * v ** 3));
+  const [x, dy, logits] = [H, H, V].map((width, n) => tensorOf([rows, width], n + 1).data as Float32Array);
   const [u, du] = [x.subarray(0, rows * C), dy.subarray(0, rows * C)];
   const stats = new Float32Array(4 * rows);
-  const norm = { C, centered: true };
-  normKernel(u, new Float32Array(u.length), stats, { ...norm, eps: 1e-5 });
-  const logits = tensorOf([rows, V], 3).data as Float32Array;
+  const norm = { C, centered: true, eps: 1e-5, stats };
+  wasm.rowwise({ name: "norm", x: u, y: new Float32Array(u.length), ...norm });
   const targets = Int32Array.from({ length: rows }, (_, n) => (n * 7) % V);
   const [w, m, v] = [0, 1, 2].map(() => new Float32Array(x.length).fill(0.1));
-  const step = {
+  const scalars = {
     scale: 1, beta1: 0.9, oneMinusBeta1: 0.1, beta2: 0.999, oneMinusBeta2: 0.001, weightDecayFactor: 0.9999, rate: 1e-3, biasCorrection2: 1, eps: 1e-8,
   }; // biome-ignore format: one row
+  const [dWeight, dBias, loss] = [C, C, 1].map((size) => new Float64Array(size));
+  const named = (name: string, result: Float32Array, operation: RowwiseOperation): RowwiseCase => ({
+    name,
+    numbers: result.length,
+    result,
+    operation,
+  });
+  const maps = (["gelu", "gelu-tanh"] as const).flatMap((map) => {
+    const [y, dx] = [new Float32Array(x.length), new Float32Array(x.length)];
+    return [
+      named(map, y, { name: "map", map, x, y }),
+      named(`${map} backward`, dx, { name: "map-backward", map, x, y: x, dy, dx }),
+    ];
+  });
+  const [y, dx] = [new Float32Array(u.length), new Float32Array(u.length)];
+  const dLogits = new Float32Array(logits.length);
   return [
-    {
-      name: "gelu",
-      numbers: x.length,
-      engine: filled(x.length, (y) => mapKernel("gelu", x, y)),
-      plain: map((t) => t * normalCdf(t)),
-    },
-    {
-      name: "gelu backward",
-      numbers: x.length,
-      engine: filled(x.length, (y) => mapBackwardKernel("gelu", x, dy, y)),
-      plain: map((t, d) => d * (normalCdf(t) + t * normalDensity(t))),
-    },
-    {
-      name: "gelu by tanh",
-      numbers: x.length,
-      engine: filled(x.length, (y) => mapKernel("gelu-tanh", x, y)),
-      plain: map((t) => 0.5 * t * (1 + tanhOf(t))),
-    },
-    {
-      name: "gelu by tanh, backward",
-      numbers: x.length,
-      engine: filled(x.length, (y) => mapBackwardKernel("gelu-tanh", x, dy, y)),
-      plain: map((t, d) => {
-        const h = tanhOf(t);
-        return d * 0.5 * (1 + h + t * (1 - h * h) * slope * (1 + 3 * 0.044715 * t * t));
-      }),
-    },
-    {
-      name: "layer norm",
-      numbers: u.length,
-      engine: filled(u.length, (y) => normKernel(u, y, stats, { ...norm, eps: 1e-5 })),
-      plain: filled(u.length, (y) => normalize(u, y, C)),
-    },
-    {
-      name: "layer norm backward",
-      numbers: u.length,
-      engine: filled(u.length, (y) =>
-        normBackwardKernel(u, du, stats, y, new Float64Array(C), new Float64Array(C), norm),
-      ),
-      plain: filled(u.length, (y) => normalizeBackward(u, du, stats, y, C)),
-    },
-    {
-      name: "cross-entropy and slopes",
-      numbers: logits.length,
-      engine: filled(logits.length, (y) => crossEntropyKernel(logits, targets, V, 1, y)),
-      plain: filled(logits.length, (y) => slopesOf(logits, targets, y, V)),
-    },
-    {
-      name: "AdamW",
-      numbers: w.length,
-      engine: () => {
-        adamwKernel(w, x, m, v, step);
-        return w;
-      },
-      plain: () => {
-        for (let n = 0; n < w.length; n++) {
-          m[n] = 0.9 * m[n] + 0.1 * x[n];
-          v[n] = 0.999 * v[n] + 0.001 * x[n] * x[n];
-          w[n] =
-            w[n] * step.weightDecayFactor -
-            (step.rate * m[n]) / (Math.sqrt(v[n]) * step.biasCorrection2 + step.eps);
-        }
-        return w;
-      },
-    },
+    ...maps,
+    named("layer norm", y, { name: "norm", x: u, y, ...norm }),
+    named("layer norm backward", dx, { name: "norm-backward", x: u, dy: du, dx, dWeight, dBias, ...norm }),
+    named("cross-entropy and slopes", dLogits, {
+      name: "cross-entropy",
+      logits,
+      targets,
+      V,
+      count: 1,
+      dLogits,
+      loss,
+    }),
+    named("AdamW", w, { name: "adamw", w, g: x, m, v, scalars }),
   ];
-}
-
-function normalize(x: Float32Array, y: Float32Array, C: number): void {
-  for (let at = 0; at < x.length; at += C) {
-    let [mean, squares] = [0, 0];
-    for (let n = 0; n < C; n++) mean += x[at + n];
-    mean /= C;
-    for (let n = 0; n < C; n++) squares += (x[at + n] - mean) ** 2;
-    const r = 1 / Math.sqrt(squares / C + 1e-5);
-    for (let n = 0; n < C; n++) y[at + n] = (x[at + n] - mean) * r;
-  }
-}
-
-function normalizeBackward(
-  x: Float32Array,
-  dy: Float32Array,
-  stats: Float32Array,
-  dx: Float32Array,
-  C: number,
-) {
-  const [dw, db] = [new Float64Array(C), new Float64Array(C)];
-  for (let at = 0, row = 0; at < x.length; at += C, row++) {
-    const [mean, r] = [stats[4 * row] + stats[4 * row + 1], stats[4 * row + 2]];
-    let [sum, product] = [0, 0];
-    for (let n = 0; n < C; n++) {
-      const hat = (x[at + n] - mean) * r;
-      sum += dy[at + n];
-      product += dy[at + n] * hat;
-      dw[n] += dy[at + n] * hat;
-      db[n] += dy[at + n];
-    }
-    for (let n = 0; n < C; n++)
-      dx[at + n] = r * (dy[at + n] - sum / C - ((x[at + n] - mean) * r * product) / C);
-  }
-  return [dw, db];
-}
-
-function slopesOf(x: Float32Array, targets: Int32Array, slopes: Float32Array, V: number): number {
-  let loss = 0;
-  for (let row = 0, at = 0; row < targets.length; row++, at += V) {
-    let [max, sum] = [-Infinity, 0];
-    for (let n = 0; n < V; n++) if (x[at + n] > max) max = x[at + n];
-    for (let n = 0; n < V; n++) {
-      slopes[at + n] = Math.exp(x[at + n] - max);
-      sum += slopes[at + n];
-    }
-    for (let n = 0; n < V; n++) slopes[at + n] /= sum;
-    slopes[at + targets[row]] -= 1;
-    loss += Math.log(sum) + max - x[at + targets[row]];
-  }
-  return loss;
 }
 
 /** Numbers between −3 and 3, the same on every run. */
@@ -261,12 +155,9 @@ async function main(level: string, threads: number, seconds: number): Promise<vo
   }
   console.log(`${conditions(level, threads)}\n`);
   printTable([...rows, [""]], [2, 3, 4, 5]);
-  const table = [["rowwise work, 1,024 rows", "engine, ns a number", "plain", "times faster"]];
-  for (const { name, numbers, engine, plain } of rowwise(1024)) {
-    const both = [
-      { name, run: engine },
-      { name: "plain", run: plain },
-    ];
+  const table = [["rowwise work, 1,024 rows", "engine, ns a number", "reference", "times faster"]];
+  for (const { name, numbers, operation } of rowwise(1024)) {
+    const both = [wasm, reference].map(({ rowwise }) => ({ name, run: () => rowwise(operation) }));
     const [a, b] = await takeTurns(both, [0, 0], seconds);
     const ns = (seconds: readonly number[]) => ((1e9 * quantile(seconds, 0.5)) / numbers).toFixed(2);
     table.push([name, ns(a.seconds), ns(b.seconds), quantile(ratios(b, a), 0.5).toFixed(1)]);

@@ -16,17 +16,19 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { rolldown } from "rolldown";
 import { Tally } from "./parts/tally.mjs";
-import { at, pinned, root, say, stop } from "./setup.mjs";
+import { at, npmPack, pinned, root, say, stop } from "./setup.mjs";
 
 const FIND_MODELS = 'import { locateShipped } from "heed/models"; console.log(locateShipped("encoder"));';
 const TSC = at("node_modules/typescript/bin/tsc");
 /** A file with PyTorch's query, key, value and output, for the program from-torch.ts. */
 const TORCH = "tests/golden/pytorch/sdpa-gradients/causal-lower-right-wide.safetensors";
+/** Files of both packages. */
+const NOTICES = ["README.md", "LICENSE", "THIRD-PARTY.md"];
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
 const folder = mkdtempSync(join(tmpdir(), "heed-pack-"));
 try {
@@ -46,6 +48,16 @@ function checkRun(name, argv, cwd = folder, node = process.execPath) {
   tally.check(name, done.status === 0 ? "" : `${done.stdout}${done.stderr}`.slice(-2000));
   return done;
 }
+
+/** Runs Node in the folder of the package. @param {...string} argv */
+const node = (...argv) => spawnSync(process.execPath, argv, { cwd: folder, encoding: "utf8" });
+
+/** A check whose problem is what a program wrote. @param {string} name @param {boolean} isRight @param {{ stdout: string, stderr: string }} output */
+const checkOutput = (name, isRight, { stdout, stderr }) =>
+  tally.check(name, isRight ? "" : `${stdout}${stderr}`);
+
+/** A check that a list is empty. @param {string} name @param {readonly string[]} list */
+const checkNone = (name, list) => tally.check(name, list.join(", "));
 
 /** The relative links of the Markdown files in a folder that lead to no file. @param {string} folder */
 function deadLinks(folder) {
@@ -73,43 +85,23 @@ function checkContents(files) {
         path,
       ) || path.includes(".test."),
   );
-  tally.check(
+  checkNone(
     "only dist, docs, examples and the notices are packed",
-    unexpected.map(({ path }) => path).join(", "),
+    unexpected.map(({ path }) => path),
   );
-  for (const name of [
-    "README.md",
-    "LICENSE",
-    "THIRD-PARTY.md",
-    "CHANGELOG.md",
-    "package.json",
-    "docs/README.md",
-  ])
+  for (const name of ["CHANGELOG.md", "package.json", "docs/README.md", ...NOTICES])
     tally.check(`${name} is packed`, files.some(({ path }) => path === name) ? "" : "it is missing");
 }
 
-/**
- * Packs the models, a separate package, and unpacks them where heed finds them: in the same node_modules. Returns their folder.
- * @param {string} npm @param {readonly string[]} argv the arguments of `npm pack`
- */
-function installModels(npm, argv) {
-  const models = spawnSync(npm, [...argv, at("models")], { cwd: root, encoding: "utf8" });
-  if (models.status !== 0) stop(`npm pack models failed: ${models.stderr}`);
-  const list = JSON.parse(models.stdout);
-  const { filename } = Array.isArray(list) ? list[0] : Object.values(list)[0];
+/** Packs the models, a separate package, and unpacks them where heed finds them: in the same node_modules. Returns their folder. */
+function installModels() {
+  const { filename } = npmPack(at("models"), ["--pack-destination", folder]);
   const beside = join(folder, "node_modules", "heed-models");
   mkdirSync(beside, { recursive: true });
   spawnSync("tar", ["-xzf", join(folder, filename), "-C", beside, "--strip-components=1"]);
-  const search = spawnSync(process.execPath, ["--input-type=module", "-e", FIND_MODELS], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  tally.check(
-    "the models are found in heed-models",
-    search.stdout.includes(join("node_modules", "heed-models", "encoder"))
-      ? ""
-      : `${search.stdout}${search.stderr}`,
-  );
+  const search = node("--input-type=module", "-e", FIND_MODELS);
+  const isFound = search.stdout.includes(join("node_modules", "heed-models", "encoder"));
+  checkOutput("the models are found in heed-models", isFound, search);
   return beside;
 }
 
@@ -119,17 +111,16 @@ function installModels(npm, argv) {
  */
 function checkManifest(manifest) {
   for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"])
-    tally.check(`no ${kind}`, Object.keys(manifest[kind] ?? {}).join(", "));
+    checkNone(`no ${kind}`, Object.keys(manifest[kind] ?? {}));
   const wanted = Object.keys(manifest.peerDependencies ?? {}).filter(
     (name) => manifest.peerDependenciesMeta?.[name]?.optional !== true,
   );
-  tally.check("no peer dependency that is not optional", wanted.join(", "));
+  checkNone("no peer dependency that is not optional", wanted);
   const lifecycle = /^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$/;
-  tally.check(
+  const scripts = Object.keys(manifest.scripts ?? {});
+  checkNone(
     "no lifecycle script",
-    Object.keys(manifest.scripts ?? {})
-      .filter((name) => lifecycle.test(name))
-      .join(", "),
+    scripts.filter((name) => lifecycle.test(name)),
   );
 }
 
@@ -151,13 +142,7 @@ function checkTypes(manifest) {
 }
 
 async function check() {
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const argv = ["pack", "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];
-  const packed = spawnSync(npm, argv, { cwd: root, encoding: "utf8", shell: process.platform === "win32" });
-  if (packed.status !== 0) stop(`npm pack failed: ${packed.stderr}`);
-  const report = JSON.parse(packed.stdout);
-  /** @type {{ filename: string, files: { path: string, mode: number }[], size: number }} */
-  const tarball = Array.isArray(report) ? report[0] : Object.values(report)[0];
+  const tarball = npmPack(root, ["--loglevel=error", "--pack-destination", folder]);
   const file = join(folder, tarball.filename);
   say(`${tarball.filename}: ${tarball.files.length} files, ${(tarball.size / 1024).toFixed(0)} KiB`);
 
@@ -167,18 +152,14 @@ async function check() {
   const tar = spawnSync("tar", ["-xzf", file, "-C", unpacked, "--strip-components=1"], { encoding: "utf8" });
   if (tar.status !== 0) stop(`tar could not unpack ${tarball.filename}: ${tar.stderr}`);
 
-  const without = spawnSync(process.execPath, [join(unpacked, "dist", "cli", "main.js"), "show", "hi"], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  tally.check(
+  const without = node(join(unpacked, "dist", "cli", "main.js"), "show", "hi");
+  checkOutput(
     "without heed-models the command line names the package, and suggests no other name",
-    /npm install heed-models/.test(without.stderr) && !/did you mean/.test(without.stderr)
-      ? ""
-      : `${without.stdout}${without.stderr}`,
+    /npm install heed-models/.test(without.stderr) && !/did you mean/.test(without.stderr),
+    without,
   );
 
-  const beside = installModels(npm, argv);
+  const beside = installModels();
   await served(["view", "--json"], "the captured sentences are found in heed-models");
   await served(["lab", "--json"], "the Lab links to the captured sentences", "/explorer/tired-cat.html");
   const files = [
@@ -188,30 +169,17 @@ async function check() {
     "heed-models/encoder/model.safetensors",
     "heed-models/captures/time-flies.safetensors",
   ];
-  const resolved = spawnSync(
-    process.execPath,
-    ["--input-type=module", "-e", `console.log(${files.map((name) => `import.meta.resolve("${name}")`)})`],
-    { cwd: folder, encoding: "utf8" },
-  );
-  tally.check(
-    "exports reach the worker, the element and the models",
-    resolved.status === 0
-      ? resolved.stdout
-          .trim()
-          .split(" ")
-          .filter((url) => !existsSync(new URL(url)))
-          .join(", ")
-      : resolved.stderr,
-  );
-  for (const [name, packageFolder] of [
-    ["heed", unpacked],
-    ["heed-models", beside],
-  ])
-    tally.check(
-      `the links of the pages in ${name} lead to packed files`,
-      deadLinks(packageFolder).join(", "),
+  const addresses = files.map((name) => `import.meta.resolve("${name}")`);
+  const resolved = node("--input-type=module", "-e", `console.log(${addresses})`);
+  const isThere = (/** @type {string} */ url) => existsSync(new URL(url));
+  const reachesAll = resolved.status === 0 && resolved.stdout.trim().split(" ").every(isThere);
+  checkOutput("exports reach the worker, the element and the models", reachesAll, resolved);
+  for (const packageFolder of [unpacked, beside])
+    checkNone(
+      `the links of the pages in ${basename(packageFolder)} lead to packed files`,
+      deadLinks(packageFolder),
     );
-  for (const name of ["README.md", "LICENSE", "THIRD-PARTY.md", "captures/README.md"])
+  for (const name of [...NOTICES, "captures/README.md"])
     tally.check(`heed-models has ${name}`, existsSync(join(beside, name)) ? "" : "it is missing");
   // The pictures of the page in docs/ take 0.3 MB of it, the kernels in dist/kernels/ 0.1 MB.
   tally.check("heed takes at most 3 MB", tarball.size <= 3e6 ? "" : `${tarball.size} bytes`);
@@ -223,9 +191,9 @@ async function check() {
     strict: true,
   });
   const reported = messages.filter((message) => message.type !== "suggestion");
-  tally.check(
+  checkNone(
     "publint",
-    reported.map((message) => formatMessage(message, manifest, { color: false })).join("; "),
+    reported.flatMap((message) => formatMessage(message, manifest, { color: false }) ?? []),
   );
 
   checkTypes(manifest);
@@ -266,11 +234,6 @@ async function served(args, name, path) {
   }
 }
 
-/** Examples that do not run alone. @param {string} name */
-function needsMore(name) {
-  return name.startsWith("cluster"); // several processes (tests/cluster)
-}
-
 /**
  * A new project (`npm init`, "type": "module") with the examples that docs/README.md says to copy out of node_modules, each run by the
  * development's Node, which erases types.
@@ -288,7 +251,8 @@ async function copiedExamples(unpacked) {
     spawnSync(npm, argv, { cwd: project, shell: process.platform === "win32" });
   cpSync(join(unpacked, "examples"), join(project, "examples"), { recursive: true });
   const names = readdirSync(join(project, "examples"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts") && !needsMore(name))
+    // Those of a cluster need several processes (tests/cluster).
+    .filter((name) => name.endsWith(".ts") && !name.startsWith("cluster"))
     .sort();
   tally.check("there are examples to copy", names.length > 15 ? "" : names.join(", "));
   for (const name of names) {
@@ -332,13 +296,7 @@ async function bundled() {
   ])) {
     const bundle = await rolldown({ input: entry, platform: "node", logLevel: "silent" });
     await bundle.write({ file: join(folder, "bundle", name), format, codeSplitting: false });
-    const done = spawnSync(process.execPath, [join(folder, "bundle", name)], {
-      encoding: "utf8",
-      timeout: 300_000,
-    });
-    tally.check(
-      `a bundle for Node has threads: ${format}`,
-      done.stdout.trim() === "2" ? "" : `${done.stdout}${done.stderr}`,
-    );
+    const done = node(join(folder, "bundle", name));
+    checkOutput(`a bundle for Node has threads: ${format}`, done.stdout.trim() === "2", done);
   }
 }

@@ -8,7 +8,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { root, say, stop } from "./setup.mjs";
+import { npmPack, root, say, stop } from "./setup.mjs";
 
 /** Who publishes the packages, and where the repository is. @typedef {Record<"author" | "repository" | "homepage" | "bugs", string>} Owner */
 
@@ -72,18 +72,6 @@ export function pack(folder, destination, links) {
   } finally {
     rmSync(staged, { recursive: true, force: true });
   }
-}
-
-/** @param {string} folder @param {readonly string[]} options @returns {{ filename: string, files: { path: string }[] }} */
-function npmPack(folder, options) {
-  const { status, stdout, stderr } = spawnSync("npm", ["pack", "--json", "--ignore-scripts", ...options], {
-    cwd: folder,
-    encoding: "utf8",
-    maxBuffer: 2 ** 26,
-  });
-  if (status !== 0) throw new Error(`npm pack failed: ${stderr}`);
-  const list = JSON.parse(stdout);
-  return Array.isArray(list) ? list[0] : Object.values(list)[0];
 }
 
 /**

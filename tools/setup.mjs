@@ -90,6 +90,23 @@ export function foreground(command, args, env = {}) {
   });
 }
 
+/**
+ * Packs a folder with npm. Returns the name of the tarball, its files and its size; throws where npm does.
+ * @param {string} folder @param {readonly string[]} options of `npm pack`
+ * @returns {{ filename: string, files: { path: string }[], size: number }}
+ */
+export function npmPack(folder, options) {
+  const { status, stdout, stderr } = spawnSync("npm", ["pack", "--json", "--ignore-scripts", ...options], {
+    cwd: folder,
+    encoding: "utf8",
+    shell: windows,
+    maxBuffer: 1 << 26,
+  });
+  if (status !== 0) throw new Error(`npm pack failed: ${stderr}`);
+  const list = JSON.parse(stdout);
+  return Array.isArray(list) ? list[0] : Object.values(list)[0];
+}
+
 /** @param {string} path */
 const mtime = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 

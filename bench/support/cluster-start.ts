@@ -9,7 +9,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { implementations } from "../../tests/support/processes/mpi.ts";
-import { at, pinned, root } from "../../tools/setup.mjs";
+import { at, npmPack, pinned, root } from "../../tools/setup.mjs";
 
 const RANKS = 4;
 // Not console.log of a number, which is colored on a terminal: Open MPI gives its ranks one.
@@ -44,13 +44,10 @@ function install(): string {
   if (!existsSync(at("dist/cluster/index.js")))
     throw new Error("bench/cluster.ts --start: dist/ does not exist; run npm run build");
   const folder = mkdtempSync(join(tmpdir(), "heed-start-"));
-  execFileSync("npm", ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+  const { filename } = npmPack(root, ["--loglevel=error", "--pack-destination", folder]);
   const packed = join(folder, "node_modules/heed");
   mkdirSync(packed, { recursive: true });
-  execFileSync("sh", ["-c", `tar -xzf ${folder}/heed-*.tgz -C ${packed} --strip-components=1`]);
+  execFileSync("tar", ["-xzf", join(folder, filename), "-C", packed, "--strip-components=1"]);
   for (const name of ["koffi", "@koromix"])
     cpSync(at(`node_modules/${name}`), join(folder, "node_modules", name), { recursive: true });
   for (const [name, text] of Object.entries(PROGRAMS)) writeFileSync(join(folder, name), text);
