@@ -50,14 +50,19 @@ function checkRun(name, argv, cwd = folder, node = process.execPath) {
 }
 
 /** Runs Node in the folder of the package. @param {...string} argv */
-const node = (...argv) => spawnSync(process.execPath, argv, { cwd: folder, encoding: "utf8" });
+function node(...argv) {
+  return spawnSync(process.execPath, argv, { cwd: folder, encoding: "utf8" });
+}
 
 /** A check whose problem is what a program wrote. @param {string} name @param {boolean} isRight @param {{ stdout: string, stderr: string }} output */
-const checkOutput = (name, isRight, { stdout, stderr }) =>
+function checkOutput(name, isRight, { stdout, stderr }) {
   tally.check(name, isRight ? "" : `${stdout}${stderr}`);
+}
 
 /** A check that a list is empty. @param {string} name @param {readonly string[]} list */
-const checkNone = (name, list) => tally.check(name, list.join(", "));
+function checkNone(name, list) {
+  tally.check(name, list.join(", "));
+}
 
 /** The relative links of the Markdown files in a folder that lead to no file. @param {string} folder */
 function deadLinks(folder) {
