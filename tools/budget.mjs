@@ -27,11 +27,11 @@ export const BUDGET = new Map([
   ["src/wasm", 11_130],
   ["src/webgpu", 4_640],
   ["ui", 500],
-  ["explorer", 19_730],
-  ["lab", 16_150],
-  ["bench", 4_920],
-  ["tools", 5_650],
-  ["examples", 1_290],
+  ["explorer", 19_290],
+  ["lab", 16_040],
+  ["bench", 4_810],
+  ["tools", 5_620],
+  ["examples", 1_280],
   ["python", 290],
 ]);
 
