@@ -14,7 +14,7 @@ import type { FigureOptions } from "../../src/view/figure/options.ts";
 import type { FigureTable } from "../../src/view/figure/table.ts";
 import { type Axis, axisOf, nearest } from "../canvas/axis.ts";
 import { cached } from "../canvas/lru.ts";
-import { Answers } from "../state/answers.ts";
+import { StoreAnswers } from "../state/answers.ts";
 import { DEFAULT, type HeadName, namedParts, type State, sameHead } from "../state/state.ts";
 import type { Opening } from "./sources.ts";
 
@@ -109,11 +109,11 @@ export class Session {
   readonly #listeners = new Set<Listener>();
   readonly #labels = new WeakMap<Block, TokenLabels>();
   readonly #rows = new Map<string, Float64Array>();
-  readonly #measures = new Answers<HeadMeasures>(this, () => {
+  readonly #measures = new StoreAnswers<HeadMeasures>(this, () => {
     this.measured++;
     this.changed();
   });
-  readonly #ranges = new Answers<number>(this, () => this.changed());
+  readonly #ranges = new StoreAnswers<number>(this, () => this.changed());
 
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);

@@ -8,7 +8,7 @@ interface Asking {
 }
 
 /** Answers by key. Another store empties them; one that arrives after its store was replaced does not count. */
-export class Answers<T> {
+export class StoreAnswers<T> {
   readonly #session: Asking;
   readonly #arrived: () => void;
   readonly #limit: number;

@@ -10,7 +10,7 @@ import { num } from "../../../src/store/text/number.ts";
 import { numeral } from "../../app/ui.ts";
 import { rampOf, wordsOf } from "../../canvas/colors.ts";
 import { make, on } from "../../canvas/dom.ts";
-import { Answers } from "../../state/answers.ts";
+import { StoreAnswers } from "../../state/answers.ts";
 import type { Reading } from "../text/flow.ts";
 import { isSingle, type TextHost, TextPane } from "../text/pane.ts";
 import { PhotoPassage } from "./passage.ts";
@@ -30,7 +30,7 @@ export class PhotoPane extends TextPane {
   readonly #all = make("div", "maps");
   readonly #strip = make("div", "strip", { role: "group" }, this.#title, this.#all);
   #maps: HeadMap[] = [];
-  readonly #weights: Answers<Float64Array>;
+  readonly #weights: StoreAnswers<Float64Array>;
 
   constructor(host: TextHost) {
     const { session } = host;
@@ -42,7 +42,7 @@ export class PhotoPane extends TextPane {
         return (has && block.pictures) || none;
       });
     });
-    this.#weights = new Answers(session, () => this.schedule(), CACHED);
+    this.#weights = new StoreAnswers(session, () => this.schedule(), CACHED);
     this.root.classList.add("photos");
     this.scroller.append(this.#strip);
     on(this.#strip, this.listening.signal, "click", (event) => {

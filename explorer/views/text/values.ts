@@ -12,7 +12,7 @@ import { combineRows, hideKeys, type Span } from "../../../src/store/measures/ag
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import { hiddenKeys, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
-import { Answers } from "../../state/answers.ts";
+import { StoreAnswers } from "../../state/answers.ts";
 import { HeadFacts } from "../../state/facts.ts";
 
 /** Whether a unit has a value, or why it has none. */
@@ -42,7 +42,7 @@ export class TextValues {
   readonly #session: Session;
   readonly #slices: Slices;
   readonly #changed: () => void;
-  readonly #columns: Answers<Float64Array>;
+  readonly #columns: StoreAnswers<Float64Array>;
   #facts: { key: string; facts: HeadFacts } | undefined;
   #store: unknown;
 
@@ -50,7 +50,7 @@ export class TextValues {
     this.#session = session;
     this.#slices = slices;
     this.#changed = changed;
-    this.#columns = new Answers(session, changed, MAX_COLUMNS);
+    this.#columns = new StoreAnswers(session, changed, MAX_COLUMNS);
   }
 
   /** The values; undefined while columns are loading. */
