@@ -4,15 +4,18 @@
  */
 import { html, nothing, svg, type TemplateResult } from "lit";
 import type { Stage } from "../../../src/store/block.ts";
+import { contrastOf, type LinkContrast } from "../../../src/store/measures/contrast.ts";
+import { MAX_COMPARED } from "../../../src/store/measures/key-sums.ts";
 import type { Ledger } from "../../../src/store/measures/ledger.ts";
 import { rescaledLedger } from "../../../src/store/measures/ledger.ts";
+import type { HeadOverTexts } from "../../../src/store/measures/over-texts.ts";
 import { evidenceOf } from "../../../src/store/sentences/evidence.ts";
 import { num } from "../../../src/store/text/number.ts";
 import { css } from "../../../ui/css.ts";
 import { hiddenKeys, type Session } from "../../app/session.ts";
 import { bar, numeral, quoted, shown, type Ui } from "../../app/ui.ts";
-import { beyondAt, evidenceAt } from "../../state/evidence.ts";
 import { areShares } from "../../state/facts.ts";
+import { latest } from "../../state/latest.ts";
 import { editsOf, isChanged } from "../../state/whatif.ts";
 import {
   cellValue,
@@ -69,6 +72,27 @@ function evidence(session: Session): TemplateResult | typeof nothing {
       : [shown(part)],
   );
   return parts.length === 0 ? nothing : html`<p class="evidence">${parts}.</p>`;
+}
+
+/** The contrast of the shown cell; undefined while it is computed. A head that cannot be read is reported where it is drawn. */
+function evidenceAt(session: Session): LinkContrast | undefined {
+  const { store, ref, shown, ready } = session;
+  if (store === undefined || !ready) return undefined;
+  const { query, key } = shown;
+  return latest(session, "contrast", JSON.stringify([ref, query, key]), (signal) =>
+    contrastOf(store, ref, query, key, { signal, maxCells: MAX_COMPARED }),
+  )?.result;
+}
+
+/** Its head over the other texts of the same model; undefined while it is computed, and where there are none. */
+function beyondAt(session: Session): HeadOverTexts | undefined {
+  const { ref, shown, ready, sources } = session;
+  if (sources.length < 2 || !ready) return undefined;
+  const { query, key } = shown;
+  const question = JSON.stringify([ref, query, key, sources.length]);
+  return latest(session, "beyond", question, async (signal) =>
+    (await import("../../state/beyond.ts")).overTexts(session, { query, key }, signal),
+  )?.result;
 }
 
 /** Where the name of the key goes in a sentence. */
