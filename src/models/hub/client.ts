@@ -38,6 +38,12 @@ export interface Place {
   readonly size: number;
 }
 
+const badAnswer = ({ href: url }: URL, what: string) =>
+  new FormatError("hub", `${WHAT}: ${url} ${what}`, { url });
+
+const tooManyRedirects = ({ href: url }: URL) =>
+  new HeedError("network", `${WHAT}: ${url} redirects more than ${MAX_REDIRECTS} times`, { url });
+
 /** Requests to the hub. */
 export class Client {
   readonly hub: HubName;
@@ -80,16 +86,13 @@ export class Client {
       }
       const { sha, siblings } = answer ?? {};
       if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings))
-        throw new FormatError("hub", `${WHAT}: ${url.href} answered without a commit and a list of files`, {
-          url: url.href,
-        });
+        throw badAnswer(url, "answered without a commit and a list of files");
       const files = new Map<string, number>();
       for (const [n, entry] of siblings.entries()) {
         if (typeof entry !== "object" || entry === null)
-          throw new FormatError(
-            "hub",
-            `${WHAT}: ${url.href} answered with a list of files whose entry ${n} is ${formatValue(entry)}, not a file`,
-            { url: url.href },
+          throw badAnswer(
+            url,
+            `answered with a list of files whose entry ${n} is ${formatValue(entry)}, not a file`,
           );
         const { rfilename, size } = entry as { rfilename?: unknown; size?: unknown };
         if (typeof rfilename === "string" && isFileName(rfilename))
@@ -119,14 +122,10 @@ export class Client {
         headers.get("x-linked-size") ?? (to ? Number.NaN : (headers.get("content-length") ?? Number.NaN)),
       );
       if (!/^[\w-]{8,128}$/.test(etag) || !(Number.isSafeInteger(size) && size >= 0))
-        throw new FormatError("hub", `${WHAT}: ${url.href} answered without an ETag and a size`, {
-          url: url.href,
-        });
+        throw badAnswer(url, "answered without an ETag and a size");
       return { url: to ?? url, etag, size };
     }
-    throw new HeedError("network", `${WHAT}: ${url.href} redirects more than ${MAX_REDIRECTS} times`, {
-      url: url.href,
-    });
+    throw tooManyRedirects(url);
   }
 
   /** Requests the bytes of a location from offset `from`; redirects are followed. */
@@ -139,9 +138,7 @@ export class Client {
       await response.body?.cancel();
       url = this.#redirected(url, target);
     }
-    throw new HeedError("network", `${WHAT}: ${place.href} redirects more than ${MAX_REDIRECTS} times`, {
-      url: place.href,
-    });
+    throw tooManyRedirects(place);
   }
 
   #redirected(from: URL, target: string): URL {
@@ -152,9 +149,7 @@ export class Client {
       !/^https?:$/.test(url.protocol) ||
       (from.protocol === "https:" && url.protocol !== "https:")
     )
-      throw new FormatError("hub", `${WHAT}: ${from.href} redirects to ${formatValue(target)}`, {
-        url: from.href,
-      });
+      throw badAnswer(from, `redirects to ${formatValue(target)}`);
     return url;
   }
 
@@ -173,7 +168,7 @@ export class Client {
         method,
         headers,
         redirect: "manual",
-        signal: anyOf(signal, timer.signal),
+        signal: signal === undefined ? timer.signal : AbortSignal.any([signal, timer.signal]),
       });
     } catch (error) {
       signal?.throwIfAborted();
@@ -277,10 +272,6 @@ export async function within<T>(
     clearTimeout(timer);
     if (stop) signal?.removeEventListener("abort", stop);
   }
-}
-
-function anyOf(a: AbortSignal | undefined, b: AbortSignal): AbortSignal {
-  return a === undefined ? b : AbortSignal.any([a, b]);
 }
 
 async function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {

@@ -224,15 +224,12 @@ export function scale<T extends TensorLike>(x: T, factor: number): FloatTensorOf
 /** A tensor, or a number, which takes the dtype of the other operand. */
 export type Operand = TensorLike | number;
 
-/** Two operands of one dtype. Numbers become constant tensors of shape []. */
-export function operands<X extends Operand, Y extends Operand>(what: string, x: X, y: Y): Pair<X, Y> {
-  return resolved(what, x, y) as Pair<X, Y>;
-}
-
 /** Two operands as tensors of one dtype. */
 type Pair<X, Y, T = FloatTensorOf<X extends number | NestedList ? Y : X>> = [T, T];
 
-function resolved(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor] {
+/** Two operands of one dtype. Numbers become constant tensors of shape []. */
+export function operands<X extends Operand, Y extends Operand>(what: string, x: X, y: Y): Pair<X, Y>;
+export function operands(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor] {
   if (typeof x === "number" && typeof y === "number")
     return [tensorFrom(Float32Array.of(x), []), tensorFrom(Float32Array.of(y), [])];
   const likeY = Array.isArray(x) && y instanceof Tensor ? y : undefined;

@@ -182,19 +182,12 @@ function blockAbout(value: unknown, name: string): BlockAbout {
     !(Number.isInteger(queryOffset) && Math.abs(queryOffset as number) < 2 ** 30)
   )
     bad(`${where}: queryOffset`, "an integer", queryOffset);
+  const each = <T>(list: unknown, key: string, read: (x: unknown, where: string) => T) =>
+    list === undefined ? undefined : listOf(list, `${where}: ${key}`).map((x) => read(x, where));
   return {
-    kind: kind as BlockAbout["kind"],
-    queryTokens: queryTokens as string | undefined,
-    keyTokens: keyTokens as string | undefined,
-    queryOffset: queryOffset as number | undefined,
-    segments:
-      segments === undefined
-        ? undefined
-        : listOf(segments, `${where}: segments`).map((x) => segment(x, where)),
-    pictures:
-      pictures === undefined
-        ? undefined
-        : listOf(pictures, `${where}: pictures`).map((x) => pictureGrid(x, where)),
+    ...(fields as BlockAbout),
+    segments: each(segments, "segments", segment),
+    pictures: each(pictures, "pictures", pictureGrid),
     headNames: headNames === undefined ? undefined : tokenList(headNames, `${where}: headNames`),
     special: special === undefined ? undefined : specials(special, where),
   };

@@ -8,16 +8,18 @@
 import type { FloatArray } from "../../rows/head-rows.ts";
 import { type Claim, Claims } from "./claims.ts";
 
-/** Measures that have a value under even attention. */
-export type EvenMeasure =
-  | "diagonal"
-  | "previous"
-  | "next"
-  | "within"
-  | "first"
-  | "special"
-  | "sameToken"
-  | "induction";
+/** The measures that have a value under even attention. */
+export const EVEN = [
+  "diagonal",
+  "previous",
+  "next",
+  "within",
+  "first",
+  "special",
+  "sameToken",
+  "induction",
+] as const;
+export type EvenMeasure = (typeof EVEN)[number];
 
 /**
  * Measures of one head: means over the rows that are not fully masked. Shares are between 0 and 1. A mean over no rows is NaN, or
@@ -310,18 +312,6 @@ export class Measurer {
     };
   }
 }
-
-/** The measures that have a value for even attention. */
-export const EVEN: readonly EvenMeasure[] = [
-  "diagonal",
-  "previous",
-  "next",
-  "within",
-  "first",
-  "special",
-  "sameToken",
-  "induction",
-];
 
 /** True if a key is in the runs. */
 function isIn(runs: readonly number[], j: number): boolean {

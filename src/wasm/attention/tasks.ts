@@ -8,16 +8,12 @@ import type { Placed, PlacedKeys } from "./forward/place.ts";
 import type { ForwardPlan } from "./forward/plan.ts";
 import type { EngineStage, PoolImage } from "./plan.ts";
 
+const STRIDES = [
+  "queryRow", "keyRow", "valueRow", "outRow", "queryHead", "outHead", "lseHead", "headRows",
+] as const; // biome-ignore format: one list
+
 /** Byte strides in the words of a call; those left out are 0. */
-export interface Strides {
-  readonly queryRow?: number;
-  readonly keyRow?: number;
-  readonly valueRow?: number;
-  readonly outRow?: number;
-  readonly queryHead?: number;
-  readonly outHead?: number;
-  readonly lseHead?: number;
-  readonly headRows?: number;
+export interface Strides extends Partial<Readonly<Record<(typeof STRIDES)[number], number>>> {
   readonly tensorRows: readonly number[];
 }
 
@@ -70,14 +66,7 @@ export function writeCall(
   f32[word(CallStruct.exponent)] = (plain ? size : 1) * Math.LOG2E;
   f32[word(CallStruct.factor)] = problem.scale;
   i32[word(CallStruct.keys)] = problem.shape.Nk;
-  i32[word(CallStruct.queryRow)] = strides.queryRow ?? 0;
-  i32[word(CallStruct.keyRow)] = strides.keyRow ?? 0;
-  i32[word(CallStruct.valueRow)] = strides.valueRow ?? 0;
-  i32[word(CallStruct.outRow)] = strides.outRow ?? 0;
-  i32[word(CallStruct.queryHead)] = strides.queryHead ?? 0;
-  i32[word(CallStruct.outHead)] = strides.outHead ?? 0;
-  i32[word(CallStruct.lseHead)] = strides.lseHead ?? 0;
-  i32[word(CallStruct.headRows)] = strides.headRows ?? 0;
+  for (const name of STRIDES) i32[word(CallStruct[name])] = strides[name] ?? 0;
   i32[word(CallStruct.dropThreshold)] = (problem.dropoutP > 0 ? dropoutThreshold(problem.dropoutP) : 0) | 0;
   f32[word(CallStruct.dropScale)] = 1 / (1 - problem.dropoutP);
   if (lists) {
