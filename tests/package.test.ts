@@ -175,12 +175,11 @@ describe("the source", () => {
     expect(text(/["'`](?:node:)?(?:vm|tls|https|http2|dgram|dns|inspector)["'`]/)).toEqual([]);
     // The local server listens, and names the type of a socket; the command line opens the user's browser.
     expect(text(/["'`](?:node:)?(?:net|http)["'`]/)).toEqual([
-      "src/server/connections.ts",
       "src/server/responses.ts",
       "src/server/server.ts",
     ]);
     expect(text(/["'`](?:node:)?child_process["'`]/)).toEqual([
-      "src/cli/support/explorer/browser.ts",
+      "src/cli/support/explorer/explore.ts",
       // The GPU is examined in a process whose warnings are not printed.
       "src/cli/support/run/device.ts",
     ]);

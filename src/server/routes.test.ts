@@ -2,10 +2,9 @@
 import { EventEmitter } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { labPages } from "./assets.ts";
-import { Connections } from "./connections.ts";
 import type { FileModel, ServerContent } from "./content.ts";
 import { authorities, decide } from "./policy.ts";
-import { type LocalServer, startServer } from "./server.ts";
+import { Connections, type LocalServer, startServer } from "./server.ts";
 
 let server: LocalServer | undefined;
 afterEach(async () => {

@@ -4,7 +4,7 @@
  */
 import { mkdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { FormatError, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { FormatError, formatValue, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { systemText } from "../../io/filesystem/node.ts";
 import type { Pixels } from "../../io/read-png.ts";
 import { readPicture } from "../../models/images/decode.ts";
@@ -15,7 +15,7 @@ import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts
 import { bundleOfPictures, bundleOfTexts, type TextExtras } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickImageModel, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandPair, expandTexts, noteFiles } from "../support/input/stdin.ts";
-import { readEvidence } from "../support/input/stored-results.ts";
+import { decodeText, readBytes } from "../support/input/text-file.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { indices } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
@@ -250,4 +250,50 @@ async function captureCorpus(
       `${folder}: share ${index} of ${count}, ${written} written, ${skipped} there already${failures.length > 0 ? `, ${failures.length} failed` : ""}\n`,
     );
   return failures.length > 0 ? EXIT.failed : EXIT.ok;
+}
+
+/** A result, and the text that it is about. */
+interface TextResult {
+  readonly text: string;
+  readonly result: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Reads results, each about one of the texts.
+ *
+ * @throws OptionError where a file cannot be read or is about another text; FormatError where it is no result
+ */
+async function readEvidence(
+  paths: readonly string[],
+  texts: readonly string[],
+): Promise<readonly TextResult[]> {
+  const results: TextResult[] = [];
+  for (const path of paths) {
+    const result = parseResult(path, decodeText(path, await readBytes(path)));
+    const { text } = result;
+    if (typeof text !== "string" || !texts.includes(text))
+      throw new OptionError(
+        "evidence",
+        `--evidence ${path}: a result about ${formatValue(text)}, which is none of the texts`,
+        { path, text },
+      );
+    results.push({ text, result });
+  }
+  return results;
+}
+
+function parseResult(path: string, json: string): Readonly<Record<string, unknown>> {
+  let result: unknown;
+  try {
+    result = JSON.parse(json);
+  } catch {
+    // The error below says what is expected.
+  }
+  if (typeof result === "object" && result !== null && "kind" in result)
+    return result as Readonly<Record<string, unknown>>;
+  throw new FormatError(
+    "evidence",
+    `--evidence ${path}: expected what heed why, heed ablate or heed patch print with --json`,
+    { path },
+  );
 }

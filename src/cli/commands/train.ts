@@ -11,20 +11,19 @@ import { makeFolder } from "../../io/filesystem/save.ts";
 import type { Tokenizer } from "../../models/index.ts";
 import { modelToFiles, readTokenizer, trainTokenizer, writeTokenizer } from "../../models/index.ts";
 import { Corpus } from "../../train/data/corpus.ts";
-import type { Checkpoint, LanguageModel, TrainResult } from "../../train/index.ts";
-import { languageModel, readCheckpoint, schedule, specialIds, train } from "../../train/index.ts";
+import type { Checkpoint, LanguageModel, StepReport, TrainResult } from "../../train/index.ts";
+import { languageModel, readCheckpoint, renderLoss, schedule, specialIds, train } from "../../train/index.ts";
 import { checkpointSaver } from "../../train/loop/checkpointing.ts";
 import { STDIN, STDIN_NAME, stdinText } from "../support/input/stdin.ts";
 import { naming } from "../support/input/tensors.ts";
 import { decodeText, readBytes } from "../support/input/text-file.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { answers, save, saving } from "../support/output/interrupt.ts";
-import { startProgress } from "../support/output/progress.ts";
+import { type ProgressBar, startProgress } from "../support/output/progress.ts";
 import { bytesText, jsonText, secondsText } from "../support/output/terminal.ts";
 import { fromLead, microBatchesOf, together, withRanks } from "../support/ranks/together.ts";
 import { DEVICE_HELP } from "../support/run/device.ts";
 import { CHECKPOINT, checkFolder, FolderLock, readLastCheckpoint } from "../support/train/folder.ts";
-import { lossText, Report } from "../support/train/report.ts";
 import type { RunConfig, TrainSettings } from "../support/train/settings.ts";
 import { readConfig, readSettings, resumedSettings, SETTING_HELP } from "../support/train/settings.ts";
 
@@ -321,4 +320,59 @@ async function newTokenizer(
   } finally {
     bar.end();
   }
+}
+
+/** Reports the progress of a run: a bar on a terminal, a line for each held-out loss. */
+class Report {
+  /** Tokens a second since the first step of this process. */
+  tokensPerSecond = 0;
+  readonly #print: (line: string) => void;
+  readonly #settings: TrainSettings;
+  readonly #bar: ProgressBar;
+  readonly #first: number;
+  readonly #start = performance.now();
+  #smooth = 0;
+
+  constructor(io: Io, print: (line: string) => void, settings: TrainSettings, first: number) {
+    this.#print = print;
+    this.#settings = settings;
+    this.#first = first;
+    this.#bar = startProgress(io, "training");
+  }
+
+  step({ step, loss, heldOut }: StepReport): void {
+    const { steps, batch, context } = this.#settings;
+    const seconds = (performance.now() - this.#start) / 1e3;
+    this.tokensPerSecond = ((step - this.#first) * batch * context) / seconds;
+    this.#smooth = this.#smooth === 0 ? loss : 0.95 * this.#smooth + 0.05 * loss;
+    const rate = `${Math.round(this.tokensPerSecond)} tokens/s`;
+    if (heldOut !== undefined) {
+      this.#bar.end();
+      this.#print(
+        `step ${step} of ${steps}: loss ${this.#smooth.toFixed(4)}, held-out ${heldOut.toFixed(4)}, ${rate}`,
+      );
+    }
+    // The share of the steps of this process, from which the remaining time is estimated.
+    this.#bar.update(
+      (step - this.#first) / (steps - this.#first),
+      `loss ${this.#smooth.toFixed(3)}  ${rate}  `,
+    );
+  }
+
+  end(): void {
+    this.#bar.end();
+  }
+}
+
+/** The loss curve, and the last held-out loss beside the baselines. */
+function lossText(
+  io: Io,
+  { losses, heldOut }: TrainResult,
+  baselines: readonly (readonly [string, number])[],
+): string {
+  const columns = Math.min(io.columns || 80, 100);
+  const curve = renderLoss({ losses, heldOut, lines: baselines }, { columns, ascii: io.env.TERM === "dumb" });
+  const last = heldOut.at(-1);
+  const others = baselines.map(([name, loss]) => `${name} ${loss.toFixed(4)}`).join(", ");
+  return [...curve, ...(last ? [`held-out loss ${last[1].toFixed(4)}, ${others}`] : []), ""].join("\n");
 }

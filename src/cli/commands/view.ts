@@ -2,7 +2,9 @@
  * `heed view`: serves the explorer on loopback until Ctrl-C, with a file of attention, or with a model's attention on a text.
  * Nothing leaves the machine.
  */
-import { basename } from "node:path";
+import { basename, join } from "node:path";
+import { UnsupportedError } from "../../core/errors.ts";
+import { shippedFolder } from "../../io/filesystem/shipped.ts";
 import type { TextModel } from "../../models/text-model.ts";
 import type { ServedFile } from "../../server/content.ts";
 import { openStore } from "../../store/formats/open.ts";
@@ -14,7 +16,6 @@ import { addressOf, explore, type PageModel, type ServeOptions } from "../suppor
 import { CAPTURED, capturedModel, modelLoader, otherModels, readerOf } from "../support/explorer/models.ts";
 import { SERVE_HELP, serveOptions } from "../support/explorer/serve-options.ts";
 import { FILE_HELP, FILE_NOTES, openFile } from "../support/input/attention-file.ts";
-import { shippedCaptures } from "../support/input/captures.ts";
 import { MODEL_HELP } from "../support/input/pick-model.ts";
 import { expandPair, expandTexts } from "../support/input/stdin.ts";
 import { type Command, type Io, UsageError, type Values } from "../support/line/command.ts";
@@ -172,4 +173,27 @@ async function textFiles(
     files.push(await fileOfRun(model, attention));
   }
   return files;
+}
+
+/** File and name of each sentence, in the order of tabs: two "flies", four "bank" with the control, two "it" with the control. */
+const SENTENCES = [
+  ["time-flies", "time flies like an arrow"],
+  ["fruit-flies", "fruit flies like a banana"],
+  ["bank-of-the-river", "they walked along the bank of the river"],
+  ["river-bank", "they walked along the river bank"],
+  ["savings-bank", "they walked to the savings bank"],
+  ["bank-of-the-table", "they sat by the bank of the table"],
+  ["tired-cat", "The cat sat on the mat because it was tired"],
+  ["soft-cat", "The cat sat on the mat because it was soft"],
+] as const;
+
+/** The captures as files: a display name and a path. */
+function shippedCaptures(): { readonly name: string; readonly path: string }[] {
+  try {
+    const folder = shippedFolder("captures");
+    return SENTENCES.map(([file, name]) => ({ name, path: join(folder, `${file}.safetensors`) }));
+  } catch (error) {
+    if (!(error instanceof UnsupportedError)) throw error;
+    throw new UnsupportedError(error.code, `${error.message}; or name a file`, error.fields);
+  }
 }

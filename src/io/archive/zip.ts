@@ -4,7 +4,8 @@
  * repeat; encryption, spanned archives and other methods are refused. Nothing is inflated here.
  */
 import { UnsupportedError } from "../../core/errors.ts";
-import { concatBytes, type Refuse, utf8 } from "../refuse.ts";
+import { concatBytes, type Refuse, refuser, utf8 } from "../refuse.ts";
+import type { Source } from "../source.ts";
 import { crc32, MAX_EXPANSION } from "./deflate.ts";
 
 /** One file inside the archive. */
@@ -332,3 +333,48 @@ function fieldsOf(...fields: [number, number][]): Uint8Array {
     }
   return out;
 }
+
+/** Bytes at the end that have the end record with its longest comment, and usually the directory. */
+const TAIL = 2 ** 17;
+
+/** The members of an archive that is read in part, in the order of the central directory. No member is read. */
+export async function readEntries(source: Source, refuse: Refuse): Promise<Member[]> {
+  let tail = Math.min(TAIL, source.size);
+  // Offsets in the directory count from the start of the file: a view of the tail alone would misplace them.
+  for (;;) {
+    const base = source.size - tail;
+    const bytes = await source.read(base, tail);
+    const directory = findDirectory(viewOf(bytes), refuser("zip", base), base);
+    if (directory.start >= base) {
+      const view = viewOf(bytes);
+      const within = { ...directory, start: directory.start - base, end: directory.end - base };
+      const members: Member[] = [];
+      for (const entry of listEntries(view, within, refuse))
+        members.push(await readMember(source, entry, directory.start, refuse));
+      return members;
+    }
+    tail = source.size - directory.start;
+  }
+}
+
+/** Bytes of a local header with the longest name and extra field. */
+const MAX_LOCAL = 30 + 2 * 65_535;
+
+async function readMember(
+  source: Source,
+  entry: Parameters<typeof memberAt>[1],
+  limit: number,
+  refuse: Refuse,
+): Promise<Member> {
+  const { local, name } = entry;
+  if (local + 30 > limit) refuse("zip-local", local, `no local header at byte ${local}`, name);
+  const fixed = viewOf(await source.read(local, 30));
+  const length = Math.min(
+    MAX_LOCAL,
+    30 + fixed.getUint16(26, true) + fixed.getUint16(28, true),
+    limit - local,
+  );
+  return memberAt(viewOf(await source.read(local, length)), entry, limit, refuse, local);
+}
+
+const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -2,9 +2,12 @@
  * NumPy's arrays of texts, as `numpy.array(["the", "cat"])` makes them: `<U3`, each text three code points of four bytes with
  * zeros at the end, or `|S3`, three bytes of UTF-8. Read only; an invalid code point becomes U+FFFD.
  */
-import { checkSize, MAX_BYTES } from "../limit.ts";
+
+import { listMembers } from "../archive/zip.ts";
+import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "../limit.ts";
 import { extent, type Refuse, refuser } from "../refuse.ts";
 import { npyHeaderEnd, scanDict } from "./npy-header.ts";
+import { beginning, unpack } from "./npz.ts";
 
 /** An array of texts, row-major. */
 export interface TextArray {
@@ -86,4 +89,28 @@ export function readNpyTextAt(
     return text;
   };
   return { shape, data: Array.from({ length: count }, (_, at) => one(at)) };
+}
+
+/** Reads them by name; arrays of numbers are not inflated further than their headers. */
+export async function readNpzTexts(
+  file: Uint8Array,
+  options: SizeLimit = {},
+): Promise<Map<string, TextArray>> {
+  const maxBytes = sizeLimit("readNpz", options);
+  const refuse = refuser("readNpz");
+  const arrays = new Map<string, TextArray>();
+  for (const member of listMembers(file, refuse)) {
+    const name = member.name.replace(/\.npy$/, "");
+    const { start, end, deflated, size } = member;
+    const packed = file.subarray(start, end);
+    const inside = refuser("readNpz", start, name);
+    const head = deflated ? await beginning(packed, name, start, refuse) : packed;
+    const header = readNpyTextHeader(head, inside);
+    if (header === undefined) continue;
+    checkSize("readNpz", JSON.stringify(name), size, maxBytes);
+    const data = await unpack(packed, member, name, refuse, () => header);
+    const texts = readNpyTextAt("readNpz", data, start, name, maxBytes);
+    if (texts) arrays.set(name, texts);
+  }
+  return arrays;
 }

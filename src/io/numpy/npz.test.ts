@@ -5,7 +5,7 @@ import { inflate } from "../archive/deflate.ts";
 import { listMembers, writeMembers } from "../archive/zip.ts";
 import { openNpz, readNpy, readNpz, writeNpy, writeNpz } from "../index.ts";
 import { refuser } from "../refuse.ts";
-import { readNpzTexts } from "./npz-text.ts";
+import { readNpzTexts } from "./npy-text.ts";
 
 const values = (t?: { data: unknown }) => Array.from((t?.data ?? []) as Float32Array);
 const arrays = {

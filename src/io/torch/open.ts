@@ -6,7 +6,7 @@
 import { type DType, isDType, type TypedData } from "../../core/dtype.ts";
 import { checkCount, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { readEntries } from "../archive/zip-source.ts";
+import { readEntries } from "../archive/zip.ts";
 import { ELEMENTS, fromBytes } from "../element.ts";
 import { BytesEnd, parseStart } from "../growing.ts";
 import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "../limit.ts";

@@ -1,6 +1,6 @@
 /** The eight orientations of Exif, and directories that are broken. */
 import { expect, it, test } from "vitest";
-import { orientationOf, oriented } from "./orientation.ts";
+import { orientationOf, oriented } from "./decode.ts";
 
 /** A JPEG's first segments: APP0, then Exif with these bytes of a TIFF. */
 const jpegOf = (tiff: readonly number[], declared = 8 + tiff.length) =>

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { hasBrowser, openBrowser } from "./browser.ts";
+import { hasBrowser, openBrowser } from "./explore.ts";
 
 const path = process.env.PATH;
 const folder = mkdtempSync(join(tmpdir(), "heed-browser-"));

@@ -1,6 +1,6 @@
-/**
- * Serves the explorer with files until Ctrl-C, for `view` and `show --view`.
- */
+/** Serves the explorer with files until Ctrl-C, for `view` and `show --view`, and opens its address in the user's browser. */
+
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { OptionError, UnsupportedError } from "../../../core/errors.ts";
@@ -11,7 +11,6 @@ import { type LocalServer, startServer } from "../../../server/server.ts";
 import type { HeadRef } from "../../../store/block.ts";
 import { EXIT, type Io } from "../line/command.ts";
 import { endsByCtrlC } from "../output/interrupt.ts";
-import { hasBrowser, openBrowser } from "./browser.ts";
 
 /** A model that reads texts of the page. */
 export interface PageModel {
@@ -146,4 +145,38 @@ function aborted(signal: AbortSignal): Promise<void> {
 export function addressOf(block: string, { layer, head, query, key }: Omit<Spot, "block">): string {
   const name = encodeURIComponent(block);
   return `#v1/head?b=${name}&l=${layer}&h=${head}&i=${query}&j=${key}`;
+}
+
+/** Whether to open a browser by default: not in CI, over ssh, without a terminal, or on Linux without a display. */
+export function hasBrowser(
+  { env, isTTY }: Pick<Io, "env" | "isTTY">,
+  platform: NodeJS.Platform = process.platform,
+): boolean {
+  if (!isTTY || env.CI || env.SSH_CONNECTION || env.SSH_TTY) return false;
+  return platform === "darwin" || platform === "win32" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
+}
+
+/** The program that opens addresses, and its arguments before the address. */
+function opener(platform: NodeJS.Platform): readonly [string, ...string[]] {
+  if (platform === "darwin") return ["open"];
+  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  return ["xdg-open"];
+}
+
+/** Opens an http address; resolves to whether a program for it started. No shell sees the address. */
+export function openBrowser(url: string, platform: NodeJS.Platform = process.platform): Promise<boolean> {
+  const [program, ...args] = opener(platform);
+  return new Promise((resolve) => {
+    try {
+      const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
+      child.on("error", () => resolve(false));
+      child.on("spawn", () => {
+        child.unref();
+        resolve(true);
+      });
+    } catch {
+      // Node's permission model may forbid child processes.
+      resolve(false);
+    }
+  });
 }

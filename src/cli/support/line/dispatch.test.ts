@@ -4,8 +4,7 @@ import { COMMANDS } from "../../commands/index.ts";
 import { colorDepth } from "../output/terminal.ts";
 import { Interrupted, type Io, UsageError } from "./command.ts";
 import { completedCommand } from "./completions.ts";
-import { dispatch, tell } from "./dispatch.ts";
-import { commandPage } from "./help.ts";
+import { commandPage, dispatch, tell } from "./dispatch.ts";
 
 /** An environment that collects the output. */
 function world(env: Io["env"] = {}, signal = new AbortController().signal) {
