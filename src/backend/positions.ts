@@ -38,6 +38,8 @@ export interface Positions {
   readonly queryList?: Int32Array;
   readonly keyList?: Int32Array;
   readonly isCausal: boolean;
+  /** An option sets the positions. */
+  readonly isPlaced: boolean;
 }
 
 /** Checks the position options of a call. */
@@ -96,6 +98,7 @@ export function resolvePositions(what: string, shape: Shape, options: PositionOp
     ...(queries.list && { queryList: queries.list }),
     ...(keys.list && { keyList: keys.list }),
     isCausal: isCausal !== false,
+    isPlaced,
   };
 }
 
@@ -214,15 +217,10 @@ interface TableRead {
 
 /**
  * A strict table (ids, lengths, slopes …) must cover every index of the call; an exact one has no further entries. Returns the
- * tables that are on other devices. `isPlaced`: an option sets the positions.
+ * tables that are on other devices.
  */
-export function checkTables(
-  what: string,
-  expr: Expression,
-  shape: Shape,
-  positions: Positions,
-  isPlaced: boolean,
-): Table[] {
+export function checkTables(what: string, expr: Expression, shape: Shape, positions: Positions): Table[] {
+  const { isPlaced } = positions;
   if (shape.B * shape.Hq * shape.Nq * shape.Nk === 0) return [];
   const box = {
     b0: 0,

@@ -154,15 +154,8 @@ export function resolve(
       );
     score = withScore(change.expr, score ?? VARS.score);
   }
-  const isPlaced = [
-    options.queryOffset,
-    options.keyOffset,
-    options.queryPositions,
-    options.keyPositions,
-  ].some((option) => option !== undefined);
   const deviceTables: Table[] = [];
-  for (const expr of [mask, score])
-    if (expr) deviceTables.push(...checkTables(what, expr, shape, positions, isPlaced));
+  for (const expr of [mask, score]) if (expr) deviceTables.push(...checkTables(what, expr, shape, positions));
   const byRows = toRows(positions);
 
   return {

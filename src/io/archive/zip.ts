@@ -163,7 +163,7 @@ function readCentral(view: DataView, at: number, end: number, refuse: Refuse): Z
  * Checks the local header against the directory's entry and finds the data after it, which ends before byte `limit`; `base` is the
  * byte of the archive where the view begins.
  */
-export function memberAt(
+function memberAt(
   view: DataView,
   entry: ZipEntry,
   limit: number,

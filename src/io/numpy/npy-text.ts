@@ -28,7 +28,7 @@ export interface NpyTextHeader {
 }
 
 /** Reads the header of an npy file of texts; undefined where the array holds something else. */
-export function readNpyTextHeader(bytes: Uint8Array, refuse: Refuse): NpyTextHeader | undefined {
+function readNpyTextHeader(bytes: Uint8Array, refuse: Refuse): NpyTextHeader | undefined {
   const end = npyHeaderEnd(bytes, refuse);
   if (end === undefined || end > bytes.length) return undefined;
   const from = bytes[6] === 1 ? 10 : 12;

@@ -32,26 +32,17 @@ export function sourceOf(bag: Bag, blocks: readonly Laid[]): HeadSource {
 export function layerOf(blocks: readonly Laid[], ref: HeadRef): { laid: Laid; layer: Layer } {
   checkObject("HeadStore", "a head, { block, layer, head }", ref);
   const { block, layer, head } = ref;
-  const laid = typeof block === "number" ? blocks[block] : undefined;
-  if (!laid)
-    throw new OptionError(
-      "head-ref",
-      `block must be an integer from 0 to ${blocks.length - 1}, got ${formatValue(block)}`,
-      { block },
-    );
-  const match = laid.layers.get(layer);
-  if (!match)
-    throw new OptionError(
-      "head-ref",
-      `layer must be one of ${laid.block.layers.join(", ")} in \`${laid.block.name}\`, got ${formatValue(layer)}`,
-      { layer },
-    );
-  if (!(Number.isInteger(head) && head >= 0 && head < laid.block.heads))
-    throw new OptionError(
-      "head-ref",
-      `head must be an integer from 0 to ${laid.block.heads - 1}, got ${formatValue(head)}`,
-      { head },
-    );
+  const refuse = (name: keyof HeadRef, takes: string): never => {
+    const got = ref[name];
+    throw new OptionError("head-ref", `${name} must be ${takes}, got ${formatValue(got)}`, { [name]: got });
+  };
+  const laid =
+    (typeof block === "number" ? blocks[block] : undefined) ??
+    refuse("block", `an integer from 0 to ${blocks.length - 1}`);
+  const { name, heads, layers } = laid.block;
+  const match = laid.layers.get(layer) ?? refuse("layer", `one of ${layers.join(", ")} in \`${name}\``);
+  if (!(Number.isInteger(head) && head >= 0 && head < heads))
+    refuse("head", `an integer from 0 to ${heads - 1}`);
   return { laid, layer: match };
 }
 
