@@ -116,7 +116,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
   set store(value: HeadStore | undefined) {
     const store = value ?? undefined;
-    if (store && !store.blocks) {
+    if (store !== undefined && !store.blocks) {
       void this.#refuse("store", store);
       return;
     }
@@ -147,7 +147,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.#session.reader;
   }
   set reader(reader: TextReader | undefined) {
-    if (reader && typeof reader.read !== "function") void this.#refuse("reader", reader);
+    if (reader != null && typeof reader.read !== "function") void this.#refuse("reader", reader);
     else this.#session.reader = reader ?? undefined;
   }
 

@@ -25,6 +25,16 @@ export const later = css`
 .effect-grid button[aria-current] { outline: 2px solid var(--query); outline-offset: -1px; }
 .effect-grid button:disabled { cursor: default; }
 .causes code, .why + details code { font: 11px/16px var(--mono); overflow-wrap: anywhere; }
+.lens { table-layout: fixed; min-inline-size: 860px; margin-block: 10px; }
+.lens :is(th, td) { padding: 0; border: 1px solid var(--line); }
+.lens th { padding: 2px 4px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.lens :is(button, td > span) { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 2px; inline-size: 100%; padding: 2px 4px; border-radius: 0; text-align: start; font-size: 11px; }
+.lens .token { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: 11px; }
+.lens button[aria-current] { outline: 2px solid var(--query); outline-offset: -2px; }
+.block tfoot :is(th, td) { font-weight: 700; border-block-start: 1px solid var(--line); }
+.block th { white-space: nowrap; }
+.block td.wide { inline-size: 18%; }
+.block + h3 { margin-block-start: 12px; }
 .why tfoot th, .why tfoot td { font-weight: 700; border-block-start: 1px solid var(--line); }
 .why td.wide { inline-size: 22%; }
 .answers .logit { grid-column: 2 / -1; }

@@ -9,10 +9,11 @@ import { matrix } from "./matrix/view.ts";
 import { model } from "./model/view.ts";
 import { photo } from "./photo/view.ts";
 import { row } from "./row/view.ts";
+import { states } from "./states/view.ts";
 import { text } from "./text/view.ts";
 import type { View } from "./view.ts";
 
-export const VIEWS: readonly View[] = [model, head, matrix, photo, lines, text, row, compare, flow];
+export const VIEWS: readonly View[] = [model, head, matrix, photo, lines, text, row, compare, flow, states];
 
 /** Views that are pages, and views that draw one head. */
 export const PAGES: readonly View[] = VIEWS.filter(({ place }) => place === "page");

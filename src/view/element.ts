@@ -4,7 +4,9 @@
  */
 
 import type { LogitAttribution } from "../models/inference/attribution.ts";
+import type { BlockParts } from "../models/inference/block.ts";
 import type { Effect } from "../models/inference/effects.ts";
+import type { Predicted } from "../models/inference/prediction.ts";
 import type { ScoreSplit } from "../models/inference/score-split.ts";
 import type { HeadStore } from "../store/head-store.ts";
 import type { StoreInput } from "../store/layout/input.ts";
@@ -79,6 +81,10 @@ export type ModelQuestion =
     }
   /** What each component adds to the prediction: `attributeLogits` of `heed/models`. */
   | { readonly of: "logits"; readonly position: number | null }
+  /** What the states of tokens from..to − 1 would predict after each layer: `logitLens` of `heed/models`. */
+  | { readonly of: "lens"; readonly from: number; readonly to: number }
+  /** What a block adds to the state of a token. */
+  | { readonly of: "block"; readonly layer: number; readonly position: number }
   /** The token that a decoder writes after the text and `n` tokens of its own: token n of `generate`. */
   | {
       readonly of: "next";
@@ -111,6 +117,9 @@ export interface ModelAnswers {
   };
   readonly score: Pick<ScoreSplit, "score" | "terms" | "rest" | "scoreMods">;
   readonly logits: LogitAttribution;
+  /** The embedding first: a list for each layer, with the most likely token of each state. */
+  readonly lens: readonly (readonly Predicted[])[];
+  readonly block: BlockParts;
   readonly next:
     | { readonly token: string; readonly path: string; readonly source: AttentionSource }
     | { readonly token: null; readonly why: string };

@@ -129,6 +129,12 @@ const WRONG_PROPERTIES = [
   ["store", "5", "The property store is 5, not a store, as openStore and storeFrom of heed/view return."],
   ["sources", "null", `The property sources is null, not ${SOURCES}.`],
   ["sources", "['a.json']", `The property sources is ["a.json"], not ${SOURCES}.`],
+  [
+    "store",
+    "false",
+    "The property store is false, not a store, as openStore and storeFrom of heed/view return.",
+  ],
+  ["reader", "false", "The property reader is false, not { name, read(text) }. It has no effect."],
   ["reader", "5", "The property reader is 5, not { name, read(text) }. It has no effect."],
   ["data", "5", "attention-view: expected arrays, { blocks: [{ layers: [{ query, key }] }] }, or a file:"],
   ["data", "[[1, 0], [0, 1]]", "attention-view: expected arrays, { blocks:"],

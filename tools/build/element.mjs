@@ -31,7 +31,7 @@ export const withoutSpaces = (sheet) =>
   sheet
     .replace(/\/\*.*?\*\//gs, "")
     .replace(/\s*([{;,])\s*/g, "$1")
-    .replace(/;?\s*}/g, "}")
+    .replace(/;?\s*}\s*/g, "}")
     .replace(/(?<=[\w\])*]) > (?=[\w.:#*[])/g, ">")
     .replace(/(?<=[{;][\w-]+:) /g, "");
 
@@ -40,6 +40,23 @@ export const oneThread = {
   name: "heed-one-thread",
   /** @param {string} id */
   resolveId: (id) => (/[\\/]worker-pool\.ts$/.test(id) ? at("tools/build/one-thread.mjs") : undefined),
+};
+
+/** One file has everything at once: what is imported when it is used is imported at the start, without a function around each module. */
+const atOnce = {
+  name: "heed-at-once",
+  /** @param {string} code */
+  transform: (code) => {
+    /** @type {string[]} */
+    const paths = [];
+    const text = code.replace(/(?<!typeof )\bimport\((".*?")\)/g, (_, path) => {
+      if (!paths.includes(path)) paths.push(path);
+      return `Promise.resolve(imported${paths.indexOf(path)})`;
+    });
+    return paths.length === 0
+      ? undefined
+      : paths.map((path, n) => `import * as imported${n} from ${path};`).join("") + text;
+  },
 };
 
 /** Options of both bundles. */
@@ -78,7 +95,11 @@ export const substitutesOf = ({ moduleIds }) =>
  * @returns {Promise<string>}
  */
 async function bundleOne(input, banner = "") {
-  const bundle = await rolldown({ input: at(input), ...OPTIONS });
+  const bundle = await rolldown({
+    input: at(input),
+    ...OPTIONS,
+    plugins: [atOnce, ...OPTIONS.plugins],
+  });
   const { output } = await bundle.generate({
     format: "esm",
     minify: true,

@@ -14,6 +14,7 @@ import {
 } from "../index.ts";
 import type { TextModel } from "../text-model.ts";
 import { recordActivations, runOptions } from "./intervene.ts";
+import { lensTable } from "./lens.ts";
 
 const decoder = await readModel(locateShipped("decoder"));
 const encoder = await readModel(locateShipped("encoder"));
@@ -69,6 +70,17 @@ describe("logitLens", () => {
       }
       expect(lens.rows.at(-1)).toMatchObject({ rank: 1, probability: lens.token.probability });
     });
+
+  test("the table of many tokens has the first token of each state; it ends with the text", () => {
+    const table = lensTable(gpt2, TEXT, 1, 99);
+    const { length } = gpt2.tokenize(TEXT).ids;
+    expect(table.map((row) => row.length)).toEqual(Array(gpt2.layers + 1).fill(length - 1));
+    for (let position = 1; position < length; position++) {
+      const { rows } = logitLens(gpt2, TEXT, { position, top: 1 });
+      expect(table.map((row) => row[position - 1])).toEqual(rows.map(({ tokens }) => tokens[0]));
+    }
+    expect(() => lensTable(gpt2, TEXT, length, length + 1)).toThrow("from must be 0 to");
+  });
 
   test("the last row of a mask is what fillMask gives; a token can be followed by its text or id", () => {
     const text = "the president of the united [MASK]";

@@ -6,8 +6,8 @@
 import { tidy } from "../../api/tidy.ts";
 import { checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { concat, type FloatTensor, slice } from "../../nn/index.ts";
-import { checkTextModel, type TextModel } from "../text-model.ts";
+import { type FloatTensor, slice } from "../../nn/index.ts";
+import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import { Transformer } from "../transformer/transformer.ts";
 import { tokenId } from "./effects.ts";
 import { checkIndex, runOptions } from "./intervene.ts";
@@ -69,9 +69,6 @@ export function logitLens(model: TextModel, text: string, options: LogitLensOpti
   const { top = 5 } = options;
   if (!(Number.isInteger(top) && top > 0)) refuseValue(what, "top", "an integer ≥ 1", top);
   checkHead(what, model, "has no logits");
-  const network = model.model;
-  if (!(network instanceof Transformer))
-    throw new UnsupportedError("model", `${what}: ${model.name} is no encoder or decoder of this package`);
   const tokens = model.tokenize(spellMasks(model.tokenizer, text));
   const N = tokens.ids.length;
   if (N === 0) throw new OptionError("empty-text", `${what}: the text has no token`);
@@ -79,21 +76,7 @@ export function logitLens(model: TextModel, text: string, options: LogitLensOpti
   if (options.position === undefined && position < 0)
     throw missingMask(what, model, tokens, text, "the text has no mask; write [MASK], or give a position");
   checkIndex(what, "position", position, N);
-  const logits = tidy(() => {
-    const states: FloatTensor[] = [];
-    const row = (state: FloatTensor) => slice(state, 0, position, position + 1) as FloatTensor;
-    network.hidden(
-      tokens.ids,
-      runOptions(model, tokens, { onHidden: (_, state) => void states.push(row(state)) }),
-    );
-    return network.logits(network.finalStates(concat(states, 0))); // [layers + 1, V]
-  });
-  const numbers = finiteLogits(what, numbersOf(what, logits, "compute on the CPU"));
-  logits.dispose();
-  const V = numbers.length / (model.layers + 1);
-  const all = Array.from({ length: model.layers + 1 }, (_, n) =>
-    sharesOf(numbers.subarray(n * V, (n + 1) * V)),
-  );
+  const all = [...shareRows(what, model, tokens, position, position + 1)].map(([shares]) => shares);
   const last = all[model.layers];
   const token = options.token === undefined ? largest(last) : tokenId(what, model, options.token);
   return {
@@ -106,4 +89,40 @@ export function logitLens(model: TextModel, text: string, options: LogitLensOpti
       rank: 1 + shares.reduce((count, share) => count + Number(share > shares[token]), 0),
     })),
   };
+}
+
+/** What the states of tokens from..to − 1 predict: for the embedding and for each layer the most likely token of each. */
+export function lensTable(model: TextModel, text: string, from: number, to: number): Predicted[][] {
+  checkHead("lensTable", model, "has no logits");
+  const tokens = model.tokenize(spellMasks(model.tokenizer, text));
+  checkIndex("lensTable", "from", from, tokens.ids.length);
+  return Array.from(shareRows("lensTable", model, tokens, from, Math.min(to, tokens.ids.length)), (rows) =>
+    rows.map((shares) => predictedToken(model.tokenizer, shares, largest(shares))),
+  );
+}
+
+/** For the embedding and for each layer: the probabilities of all tokens by the states of tokens from..to − 1. */
+function* shareRows(
+  what: string,
+  model: TextModel,
+  tokens: TextTokens,
+  from: number,
+  to: number,
+): Generator<Float64Array[]> {
+  const network = model.model;
+  if (!(network instanceof Transformer))
+    throw new UnsupportedError("model", `${what}: ${model.name} is no encoder or decoder of this package`);
+  const states = tidy(() => {
+    const rows: FloatTensor[] = [];
+    const keep = (state: FloatTensor) => rows.push(slice(state, 0, from, to) as FloatTensor);
+    network.hidden(tokens.ids, runOptions(model, tokens, { onHidden: (_, state) => void keep(state) }));
+    return rows;
+  });
+  for (const state of states) {
+    const logits = tidy(() => network.logits(network.finalStates(state))); // [to − from, V]
+    const numbers = finiteLogits(what, numbersOf(what, logits, "compute on the CPU"));
+    for (const one of [logits, state]) one.dispose();
+    const V = numbers.length / (to - from);
+    yield Array.from({ length: to - from }, (_, n) => sharesOf(numbers.subarray(n * V, (n + 1) * V)));
+  }
 }

@@ -67,6 +67,8 @@ export interface RecordedRun {
   readonly attention: readonly LayerAttention[];
   /** Outputs of the feed-forward networks, [N, C] each. */
   readonly feedForward: readonly FloatTensor[];
+  /** The states before the first layer and after each, [N, C] each. */
+  readonly states: readonly FloatTensor[];
 }
 
 /** Runs a model on tokens and keeps what a split needs. Throws an UnsupportedError for a model without a recipe of layers. */
@@ -89,13 +91,15 @@ export function recordRun(
     );
   const attention: LayerAttention[] = [];
   const feedForward: FloatTensor[] = [];
+  const states: FloatTensor[] = [];
   const options: EncoderOptions = {
     onAttention: (_, layerAttention) => void attention.push(layerAttention),
     onFeedForward: (_, output) => void feedForward.push(output),
+    onHidden: (_, state) => void states.push(state),
     ...(model.architecture === "encoder" && { typeIds }),
   };
   model.hidden(ids, options);
-  return { model: model as unknown as RecipeModel, ids, typeIds, attention, feedForward };
+  return { model: model as unknown as RecipeModel, ids, typeIds, attention, feedForward, states };
 }
 
 /** A norm with the statistics of one state: what it multiplies a centered row by, and what it adds. */
@@ -156,12 +160,22 @@ export class Residual {
   /** [N, C]. */
   #biases: FloatTensor;
 
-  /** The stream before layer `layer`, or after the last one where it is the number of layers. */
-  constructor(run: RecordedRun, layer: number) {
+  /**
+   * The stream before layer `layer`, or after the last one where it is the number of layers. `start`: the state before this earlier layer
+   * is one summand, the first.
+   */
+  constructor(run: RecordedRun, layer: number, start?: number) {
     this.#run = run;
     const { recipe } = run.model;
     const N = run.ids.length;
     const zeros = (C: number) => new Tensor(new Float64Array(N * C), [N, C], "float64") as FloatTensor;
+    if (start !== undefined) {
+      const x = float64(run.states[start]);
+      this.#groups.push({ components: [], x: reshape(x, [1, ...x.shape]) });
+      this.#biases = zeros(x.shape[1]);
+      for (let l = start; l < layer; l++) this.#layer(l);
+      return;
+    }
     const parts = run.model.embeddingParts(
       run.ids,
       run.model.architecture === "encoder" ? { typeIds: run.typeIds } : {},

@@ -4,7 +4,16 @@
  * `measureEffects`, `ablate`, `attributeLogits` and `splitScore` compute; captures without a model show what they carry. Needs dist/.
  */
 import { expect, test } from "@playwright/test";
-import { ablate, attributeLogits, locateShipped, measureEffects, readModel } from "heed/models";
+import {
+  ablate,
+  attributeLogits,
+  locateShipped,
+  logitLens,
+  measureEffects,
+  readModel,
+  recordActivations,
+} from "heed/models";
+import { violations } from "../../support/axe.mjs";
 import { endAll, pageAt, view } from "../support/served.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
@@ -177,6 +186,39 @@ test("Ask the heads has what each head and MLP adds to the prediction; the ledge
     numbers(table.locator("tfoot td:nth-of-type(2)")),
   ]);
   expect(Math.abs(differences.reduce((sum, x) => sum + x, 0) - score[0])).toBeLessThan(1e-5);
+
+  // The states: what each layer would predict after each token, and what one layer adds.
+  await page.keyboard.press("s");
+  const lens = page.locator("attention-view table.lens");
+  const { ids } = model.tokenize(TEXT);
+  const read = [...ids.keys()].map((position) => logitLens(model, TEXT, { position, top: 1 }).rows);
+  const wanted = read[0].flatMap((_, layers) => read.map((rows) => rows[layers].tokens[0].probability));
+  await expect.poll(async () => (await numbers(lens)).length).toBe(wanted.length);
+  for (const [n, probability] of (await numbers(lens)).entries())
+    expect(probability).toBeCloseTo(wanted[n], 6);
+  const cell = (/** @type {number} */ layer, /** @type {number} */ query) =>
+    lens.locator(`[data-cell="${layer} ${query}"]`);
+  await expect(cell(2, 4)).toHaveAttribute("title", `Layer 2, ident: ${read[4][3].tokens[0].token}`);
+  await cell(2, 3).click();
+  await page.keyboard.press("ArrowRight");
+  await expect(cell(2, 4)).toBeFocused();
+  const block = inspector.locator("table.block").first();
+  await expect(inspector.locator("h2")).toContainText("What layer 2 adds to ‹ident›");
+  const [before, after] = recordActivations(model, model.tokenize(TEXT))
+    .states.slice(2, 4)
+    .map((state) => {
+      const C = /** @type {number} */ (state.shape.at(-1));
+      return Math.hypot(...state.toFloat64().subarray(4 * C, 5 * C));
+    });
+  const lengths = await numbers(block.locator("td:nth-of-type(1)"));
+  expect(lengths[0]).toBeCloseTo(before, 4);
+  expect(lengths[4]).toBeCloseTo(after, 4);
+  const parts = await numbers(block.locator("tbody td:nth-of-type(2)"));
+  expect(parts.reduce((sum, x) => sum + x, 0)).toBeCloseTo(1, 6);
+  expect((await numbers(block.locator("tfoot td:last-child")))[0]).toBeCloseTo(wanted[3 * ids.length + 4], 6);
+  expect(await violations(page)).toEqual([]);
+  await inspector.getByRole("button", { name: "Open layer 2" }).click();
+  await expect(page).toHaveURL(/head\?.*l=2.*i=4/);
   expect(reported).toEqual([]);
   await close();
   await end();

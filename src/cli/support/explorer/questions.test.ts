@@ -8,6 +8,8 @@ import {
   readModel,
   splitScore,
 } from "../../../models/index.ts";
+import { blockParts } from "../../../models/inference/block.ts";
+import { lensTable } from "../../../models/inference/lens.ts";
 import { answerQuestion } from "./questions.ts";
 
 const decoder = await readModel(locateShipped("decoder"));
@@ -73,11 +75,15 @@ test("the score of a link and what adds to a prediction", () => {
   const place = { layer: 1, head: 0, query: 4, key: 1 };
   expect(ask({ of: "score", ...place })).toEqual(splitScore(decoder, TEXT, { ...place, top: 24 }));
   expect(ask({ of: "logits", position: 3 })).toEqual(attributeLogits(decoder, TEXT, { position: 3 }));
+  expect(ask({ of: "lens", from: 1, to: 3 })).toEqual(lensTable(decoder, TEXT, 1, 3));
+  expect(ask({ of: "block", layer: 1, position: 3 })).toEqual(blockParts(decoder, TEXT, 1, 3));
 });
 
 test("wrong questions", () => {
   const bad = (question: object) => () => ask(question as never);
-  expect(bad({ of: "secrets" })).toThrow('a question is of effects, score, logits or next, got "secrets"');
+  expect(bad({ of: "secrets" })).toThrow(
+    'a question is of effects, score, logits, lens, block or next, got "secrets"',
+  );
   expect(bad({ ...effects, layer: 9 })).toThrow("layer must be 0 to 3, got 9");
   expect(bad({ ...effects, measure: "weight", cell: { ...cell, query: 99 } })).toThrow("query must be 0 to");
   expect(bad({ ...effects, measure: "state", cell: { ...cell, query: 4 }, other: "the" })).toThrow(

@@ -6,7 +6,9 @@ import { align } from "../../../core/align.ts";
 import { formatValue, OptionError } from "../../../core/errors.ts";
 import { ablate, ablateHeads } from "../../../models/inference/ablate.ts";
 import { attributeLogits } from "../../../models/inference/attribution.ts";
+import { blockParts } from "../../../models/inference/block.ts";
 import { measureEffects, type Quantity } from "../../../models/inference/effects.ts";
+import { lensTable } from "../../../models/inference/lens.ts";
 import { spellMasks } from "../../../models/inference/prediction.ts";
 import { splitScore } from "../../../models/inference/score-split.ts";
 import type { TextModel } from "../../../models/text-model.ts";
@@ -15,6 +17,8 @@ import type { NextQuestion } from "./continuation.ts";
 
 /** How many terms of a score are listed one by one. */
 const TERMS = 24;
+/** The largest number of tokens of a logit lens. */
+const TOKENS = 64;
 
 type EffectsQuestion = Extract<ModelQuestion, { readonly of: "effects" }>;
 
@@ -27,7 +31,7 @@ export function answerQuestion(
   model: TextModel,
   text: string,
   question: Exclude<ModelQuestion, NextQuestion>,
-): ModelAnswers["effects" | "score" | "logits"] {
+): ModelAnswers[Exclude<ModelQuestion, NextQuestion>["of"]] {
   switch (question.of) {
     case "effects":
       return effectsOf(model, text, question);
@@ -37,11 +41,19 @@ export function answerQuestion(
     }
     case "logits":
       return attributeLogits(model, text, { position: question.position ?? undefined });
+    case "lens":
+      return lensTable(model, text, question.from, Math.min(question.to, question.from + TOKENS));
+    case "block":
+      return blockParts(model, text, question.layer, question.position);
     default: {
       const { of } = question as { readonly of: unknown };
-      throw new OptionError("of", `a question is of effects, score, logits or next, got ${formatValue(of)}`, {
-        of,
-      });
+      throw new OptionError(
+        "of",
+        `a question is of effects, score, logits, lens, block or next, got ${formatValue(of)}`,
+        {
+          of,
+        },
+      );
     }
   }
 }
