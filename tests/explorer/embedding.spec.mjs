@@ -100,7 +100,7 @@ const WRONG_ATTRIBUTES = [
   ...["layer", "head", "query", "key"].flatMap((name) =>
     ["", "-1", "1.5", "x", " 1"].map((value) => /** @type {const} */ ([name, value, INDEX])),
   ),
-  ["view", "HEAD", "one of model, head, row, compare, flow"],
+  ["view", "HEAD", "one of model, head, row, compare, flow, states"],
   ["mode", "", "one of matrix, photo, lines, text"],
   ["stage", "softmax", "one of scores, scaled, masked, weights, contribution, contrast"],
   ["block", "", "the name of a block"],

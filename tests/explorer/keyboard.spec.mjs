@@ -41,6 +41,57 @@ const weight = (page) =>
     return view.store.cell({ block: 0, layer, head }, query, key, "weights");
   });
 
+/**
+ * Tab from the start of the page to its end: what is wrong with the way. Each control that can have the focus gets it once, in the order of
+ * the page, and shows it.
+ * @param {Page} page @returns {Promise<string[]>}
+ */
+async function walked(page) {
+  await page.evaluate(() => {
+    const inside = /** @type {any} */ (globalThis).view.shadowRoot;
+    const named = (/** @type {any} */ one) =>
+      `${one.localName} ${one.getAttribute("aria-label") ?? one.textContent.trim().replace(/\s+/g, " ").slice(0, 40)}`;
+    const all = [...inside.querySelectorAll("a[href], button, input, select, summary, [tabindex]")];
+    const stops = all.filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility());
+    const start = document.createElement("button");
+    document.body.prepend(start);
+    start.focus();
+    Object.assign(globalThis, { named, stops });
+  });
+  const [order, wrong] = [/** @type {number[]} */ ([]), /** @type {string[]} */ ([])];
+  for (let n = 0; n < 150; n++) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(() => {
+      const { view, named, stops } = /** @type {any} */ (globalThis);
+      const one = view.shadowRoot.activeElement;
+      if (one === null) return null;
+      const { outlineStyle, outlineWidth } = getComputedStyle(one);
+      return {
+        place: stops.indexOf(one),
+        name: named(one),
+        isShown: outlineStyle !== "none" && Number.parseFloat(outlineWidth) >= 2,
+      };
+    });
+    if (at === null) break;
+    order.push(at.place);
+    if (!at.isShown) wrong.push(`no visible focus: ${at.name}`);
+    if (at.place < 0) wrong.push(`no stop of the page at rest: ${at.name}`);
+  }
+  const missed = await page.evaluate((reached) => {
+    const { named, stops } = /** @type {any} */ (globalThis);
+    document.querySelector("body > button")?.remove();
+    return stops.flatMap((/** @type {any} */ one, /** @type {number} */ place) =>
+      reached.includes(place) ? [] : [named(one)],
+    );
+  }, order);
+  const isSorted = order.every((place, n) => n === 0 || place > order[n - 1]);
+  return [
+    ...wrong,
+    ...missed.map((/** @type {string} */ name) => `not reached: ${name}`),
+    ...(isSorted ? [] : [`the order is ${order}`]),
+  ];
+}
+
 const HEADS = { heads: 3, layers: 3, Nq: 12, recipe: { mask: "causal" }, segments: true };
 
 /** @type {Record<string, (page: Page) => Promise<void>>} */
@@ -75,7 +126,23 @@ const CASES = {
     await press(page, "Home", "PageUp");
     now = await state(page);
     same([now.query, now.key], [0, 0], "Home and Page up");
-    await press(page, "]", "}", "2");
+    // The next head, whose numbers are in memory, is rendered once.
+    const rendered = await page.evaluate(async () => {
+      const { view } = /** @type {any} */ (globalThis);
+      let count = 0;
+      const { performUpdate } = view;
+      view.performUpdate = () => {
+        count++;
+        performUpdate.call(view);
+      };
+      view.dispatchEvent(new KeyboardEvent("keydown", { key: "]", bubbles: true, composed: true }));
+      await view.updateComplete;
+      await new Promise(requestAnimationFrame);
+      delete view.performUpdate;
+      return count;
+    });
+    same(rendered, 1, "a key renders once");
+    await press(page, "}", "2");
     now = await state(page);
     same([now.head, now.layer, now.stage], [1, 1, "scaled"], "brackets and digits");
     await press(page, "[", "{", "4", "ArrowDown", "ArrowDown", "n");
@@ -210,6 +277,39 @@ const CASES = {
     same((await state(page)).stage, "scores", "Enter presses");
     await press(page, "Tab");
     same((await focused(page)).role, "gridcell", "a toolbar is one stop");
+  },
+
+  async "every control, in order"(page) {
+    // The panels that are loaded later.
+    await page.waitForFunction(() => /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".ask"));
+    for (const change of [
+      { view: "head" },
+      { mode: "lines" },
+      { view: "model" },
+      { view: "row" },
+      { view: "compare" },
+      { view: "flow" },
+    ]) {
+      await page.evaluate(
+        (patch) => Object.assign(/** @type {any} */ (globalThis).view, { state: patch }),
+        change,
+      );
+      await settled(page);
+      same(await walked(page), [], JSON.stringify(change));
+    }
+    await page.evaluate(() =>
+      Object.assign(/** @type {any} */ (globalThis).view, { state: { view: "head", mode: "matrix" } }),
+    );
+    await settled(page);
+    await tabTo(page, ({ text }) => text === "Matrix");
+    for (let n = 0; n < 20 && (await focused(page)).text !== "more"; n++) await press(page, "ArrowRight");
+    await press(page, "Enter", "ArrowRight", "ArrowRight");
+    same((await focused(page)).role, "select", "arrows go into the menu");
+    await press(page, "Escape");
+    same((await focused(page)).text, "more", "Escape leaves the menu");
+    same((await state(page)).view, "head", "and not the page");
+    await press(page, "Tab", "Shift+Tab");
+    same((await focused(page)).text, "more", "the toolbar is still a stop");
   },
 
   async "letters off"(page) {

@@ -22,6 +22,13 @@ export function press(keyed: Keyed, event: KeyboardEvent): void {
   const inside = (selector: string) =>
     path.some((node) => node instanceof HTMLElement && node.matches(selector));
   if (event.defaultPrevented || inside("dialog")) return;
+  const menu = target.closest<HTMLDetailsElement>(".more[open]");
+  if (menu && event.key === "Escape") {
+    event.preventDefault();
+    menu.open = false;
+    menu.querySelector("summary")!.focus();
+    return;
+  }
   const move = moveOf(event);
   const toolbar = path.find((node) => node instanceof HTMLElement && node.matches("[role=toolbar]")) as
     | HTMLElement
@@ -78,6 +85,5 @@ function alongToolbar(toolbar: HTMLElement, from: HTMLElement, by: number): void
   );
   const at = stops.indexOf(from) + by;
   const next = stops[Math.max(0, Math.min(stops.length - 1, at))];
-  rove(toolbar, next);
   next?.focus();
 }

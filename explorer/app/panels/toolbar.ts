@@ -7,6 +7,7 @@ import { HIDES, type Hide, RAMPS, STAGES, type StageName, TRANSFERS } from "../.
 import { STAGE_MEANINGS, STAGE_NAMES, TRANSFER_NAMES } from "../../state/words.ts";
 import { DRAWINGS, viewOf } from "../../views/registry.ts";
 import { pageDevice } from "../device.ts";
+import { rove } from "../input/keys.ts";
 import { hiddenKeys } from "../session.ts";
 import { check, choice, select, type Ui } from "../ui.ts";
 
@@ -58,7 +59,8 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
   if (block === undefined) return nothing;
   const segments = block.segments;
   const { weightsOnly = false } = viewOf(state);
-  return html`<div class="toolbar" part="toolbar" role="toolbar" aria-label="How the head is drawn">
+  return html`<div class="toolbar" part="toolbar" role="toolbar" aria-label="How the head is drawn"
+    @focusin=${({ currentTarget, target }: FocusEvent) => rove(currentTarget as HTMLElement, target as HTMLElement)}>
     ${choice(
       "View",
       DRAWINGS.filter(({ fits }) => fits?.(block) !== false).map(
