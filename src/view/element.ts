@@ -3,6 +3,7 @@
  * built as the module `heed/attention-view`. A page needs no other types to use it.
  */
 
+import type { AblatedRun } from "../models/inference/ablate.ts";
 import type { LogitAttribution } from "../models/inference/attribution.ts";
 import type { BlockParts } from "../models/inference/block.ts";
 import type { Effect } from "../models/inference/effects.ts";
@@ -29,23 +30,7 @@ export interface AblationRequest {
 }
 
 /** The result of such a run, compared with the run with all heads: `AblatedRun` of `heed/models`. */
-export interface AblationResult {
-  readonly predicted: {
-    readonly position: number;
-    /** True if the token at this position was replaced by the mask, in both runs. */
-    readonly masked: boolean;
-    readonly tokens: readonly {
-      readonly id: number;
-      readonly token: string;
-      readonly before: number;
-      readonly after: number;
-    }[];
-  } | null;
-  /** The change of each token's last hidden state, divided by the state's length. */
-  readonly moved: readonly number[];
-  /** Cosine of the means of the last hidden states. */
-  readonly cosine: number;
-}
+export interface AblationResult extends AblatedRun {}
 
 /** How a part of a model is changed: its output becomes zero, its mean over the text, or that of the other text; or a link loses its weight. */
 export type PartChange = "zero" | "mean" | "patch" | "link" | "renormalized";

@@ -42,20 +42,17 @@ export const oneThread = {
   resolveId: (id) => (/[\\/]worker-pool\.ts$/.test(id) ? at("tools/build/one-thread.mjs") : undefined),
 };
 
-/** One file has everything at once: what is imported when it is used is imported at the start, without a function around each module. */
+/** One file has everything at once: it imports at its start what is else imported on use, with no function around each module. */
 const atOnce = {
   name: "heed-at-once",
   /** @param {string} code */
-  transform: (code) => {
-    /** @type {string[]} */
-    const paths = [];
-    const text = code.replace(/(?<!typeof )\bimport\((".*?")\)/g, (_, path) => {
-      if (!paths.includes(path)) paths.push(path);
-      return `Promise.resolve(imported${paths.indexOf(path)})`;
+  transform(code) {
+    let imports = "";
+    const text = code.replace(/(?<!typeof )\bimport\((".*?")\)/g, (_, path, at) => {
+      imports += `import * as imported${at} from ${path};`;
+      return `Promise.resolve(imported${at})`;
     });
-    return paths.length === 0
-      ? undefined
-      : paths.map((path, n) => `import * as imported${n} from ${path};`).join("") + text;
+    return imports === "" ? undefined : imports + text;
   },
 };
 
@@ -95,11 +92,7 @@ export const substitutesOf = ({ moduleIds }) =>
  * @returns {Promise<string>}
  */
 async function bundleOne(input, banner = "") {
-  const bundle = await rolldown({
-    input: at(input),
-    ...OPTIONS,
-    plugins: [atOnce, ...OPTIONS.plugins],
-  });
+  const bundle = await rolldown({ input: at(input), ...OPTIONS, plugins: [atOnce, ...OPTIONS.plugins] });
   const { output } = await bundle.generate({
     format: "esm",
     minify: true,

@@ -335,7 +335,9 @@ describe("heed lens", () => {
     }
     const json = JSON.parse((await heed("lens", "encoder", "the [MASK] ship", "--json")).out);
     expect(json.rows).toEqual(logitLens(encoder, "the [MASK] ship", { top: 3 }).rows);
-    expect((await heed("lens", "encoder", "the ship")).err).toContain("write [MASK], or give a position");
+    expect((await heed("lens", "encoder", "the ship")).err).toContain(
+      "write [MASK] where a token is predicted",
+    );
     const at = JSON.parse((await heed("lens", "encoder", "the ship", "--at", "ship", "--json")).out);
     expect(at.position).toBe(2);
   });

@@ -11,6 +11,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import type { AttentionChange, ForwardOptions, LayerAttention } from "../transformer/attend.ts";
+import { meanRow } from "./effects.ts";
 import { tokenShares } from "./generate.ts";
 import type { Intervention, Replacement } from "./intervene.ts";
 import { changedHeads, checkIndex, checkReplacement, hooksOf, runOptions } from "./intervene.ts";
@@ -233,20 +234,11 @@ function distances(
   N: number,
 ): Pick<AblatedRun, "moved" | "cosine"> {
   const C = before.length / N;
-  const moved: number[] = [];
-  const means = [new Float64Array(C), new Float64Array(C)];
-  for (let n = 0; n < N; n++) {
-    let [length, distance] = [0, 0];
-    for (let c = 0; c < C; c++) {
-      const [x, y] = [before[n * C + c], after[n * C + c]];
-      length += x * x;
-      distance += (y - x) ** 2;
-      means[0][c] += x;
-      means[1][c] += y;
-    }
-    moved.push(Math.sqrt(distance / length));
-  }
-  return { moved, cosine: cosine(means[0], means[1]) };
+  const moved = Array.from({ length: N }, (_, n) => {
+    const state = before.subarray(n * C, (n + 1) * C);
+    return Math.hypot(...state.map((x, c) => after[n * C + c] - x)) / Math.hypot(...state);
+  });
+  return { moved, cosine: cosine(meanRow(before, C), meanRow(after, C)) };
 }
 
 /**

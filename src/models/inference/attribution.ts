@@ -3,22 +3,15 @@
  * whose statistics are frozen, and the output matrix (Elhage et al. 2021). It adds up to the difference exactly. It shows what a
  * component adds itself, not what it changes in later layers; measureEffects (effects.ts) shows that.
  */
-import { checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice, sub } from "../../nn/index.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import type { DecoderConfig } from "../transformer/config.ts";
 import { tokenId } from "./effects.ts";
 import { tokenShares } from "./generate.ts";
-import { checkIndex, runOptions } from "./intervene.ts";
-import {
-  checkHead,
-  checkPredicted,
-  type Predicted,
-  predictedPosition,
-  predictedToken,
-  spellMasks,
-} from "./prediction.ts";
+import { runOptions } from "./intervene.ts";
+import { checkedPosition, checkHead, type Predicted, predictedToken, spellMasks } from "./prediction.ts";
 import { type Component, float64, normed, Residual, recordRun } from "./residual.ts";
 import { finiteLogits, largest } from "./sampling.ts";
 
@@ -73,10 +66,7 @@ export function attributeLogits(
   checkHead(what, model, "has no logits");
   const tokens = model.tokenize(spellMasks(model.tokenizer, text));
   const N = tokens.ids.length;
-  if (N === 0) throw new OptionError("empty-text", `${what}: the text has no token`);
-  const position = options.position ?? predictedPosition(model, tokens);
-  if (options.position === undefined) checkPredicted(what, model, tokens, position);
-  checkIndex(what, "position", position, N);
+  const position = checkedPosition(what, model, tokens, options.position);
   const run = recordRun(what, model, tokens);
   const recipe = run.model.recipe as DecoderConfig;
   const { names, final_logit_softcapping: cap, logit_scale: factor = 1 } = recipe;

@@ -21,7 +21,7 @@ import { layerWeights } from "../transformer/attend.ts";
 import type { Intervention, InterventionHooks, Patch, Replacement } from "./intervene.ts";
 import { checkIndex, checkReplacement, hooksOf, recordActivations, runOptions } from "./intervene.ts";
 import { type EffectPart, PARTS_OPTIONS, type PartsOptions, partsInTurn, placeOf } from "./parts.ts";
-import { checkHead, checkPredicted, predictedPosition, spellMasks } from "./prediction.ts";
+import { checkedPosition, checkHead, spellMasks } from "./prediction.ts";
 import { finiteLogits } from "./sampling.ts";
 
 /** What is measured. Positions count from 0, special tokens included. */
@@ -207,9 +207,7 @@ function quantityOf(
       checkHead(what, model, "has no logits");
       const [first, second] = [quantity.token, quantity.against].map((token) => tokenId(what, model, token));
       if (first === second) refuseValue(what, "against", "another token than token", quantity.against);
-      const position = quantity.position ?? predictedPosition(model, tokens);
-      if (quantity.position === undefined) checkPredicted(what, model, tokens, position);
-      checkIndex(what, "position", position, N);
+      const position = checkedPosition(what, model, tokens, quantity.position);
       return (hooks) =>
         tidy(() => {
           const states = model.model.hidden(tokens.ids, runOptions(model, tokens, hooks.text));
@@ -291,7 +289,8 @@ export function tokenId(what: string, { tokenizer, model }: TextModel, token: st
   return ids[0];
 }
 
-function meanRow(states: Float64Array, C: number): Float64Array {
+/** The sum of states [N, C], which has the direction of their mean. */
+export function meanRow(states: Float64Array, C: number): Float64Array {
   const mean = new Float64Array(C);
   states.forEach((x, n) => {
     mean[n % C] += x;

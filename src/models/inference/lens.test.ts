@@ -102,7 +102,7 @@ describe("logitLens", () => {
     );
     expect(() => logitLens(headless, "the ship")).toThrow(UnsupportedError);
     expect(() => logitLens(encoder, "the ship")).toThrow(
-      "logitLens: the text has no mask; write [MASK], or give a position",
+      "logitLens: the text has no mask; write [MASK] where a token is predicted, or give its position",
     );
     expect(() => logitLens(decoder, "")).toThrow("logitLens: the text has no token");
     expect(() => logitLens(decoder, "the ship", { position: 99 })).toThrow(OptionError);

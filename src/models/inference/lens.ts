@@ -4,7 +4,7 @@
  * trained to be read this way: a token that appears late may have been there in another form.
  */
 import { tidy } from "../../api/tidy.ts";
-import { checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
@@ -12,11 +12,10 @@ import { Transformer } from "../transformer/transformer.ts";
 import { tokenId } from "./effects.ts";
 import { checkIndex, runOptions } from "./intervene.ts";
 import {
+  checkedPosition,
   checkHead,
-  missingMask,
   mostLikely,
   type Predicted,
-  predictedPosition,
   predictedToken,
   spellMasks,
 } from "./prediction.ts";
@@ -70,12 +69,7 @@ export function logitLens(model: TextModel, text: string, options: LogitLensOpti
   if (!(Number.isInteger(top) && top > 0)) refuseValue(what, "top", "an integer ≥ 1", top);
   checkHead(what, model, "has no logits");
   const tokens = model.tokenize(spellMasks(model.tokenizer, text));
-  const N = tokens.ids.length;
-  if (N === 0) throw new OptionError("empty-text", `${what}: the text has no token`);
-  const position = options.position ?? predictedPosition(model, tokens);
-  if (options.position === undefined && position < 0)
-    throw missingMask(what, model, tokens, text, "the text has no mask; write [MASK], or give a position");
-  checkIndex(what, "position", position, N);
+  const position = checkedPosition(what, model, tokens, options.position);
   const all = [...shareRows(what, model, tokens, position, position + 1)].map(([shares]) => shares);
   const last = all[model.layers];
   const token = options.token === undefined ? largest(last) : tokenId(what, model, options.token);
@@ -91,13 +85,17 @@ export function logitLens(model: TextModel, text: string, options: LogitLensOpti
   };
 }
 
+/** The largest number of tokens of a table. */
+const TOKENS = 64;
+
 /** What the states of tokens from..to − 1 predict: for the embedding and for each layer the most likely token of each. */
 export function lensTable(model: TextModel, text: string, from: number, to: number): Predicted[][] {
   checkHead("lensTable", model, "has no logits");
   const tokens = model.tokenize(spellMasks(model.tokenizer, text));
   checkIndex("lensTable", "from", from, tokens.ids.length);
-  return Array.from(shareRows("lensTable", model, tokens, from, Math.min(to, tokens.ids.length)), (rows) =>
-    rows.map((shares) => predictedToken(model.tokenizer, shares, largest(shares))),
+  return Array.from(
+    shareRows("lensTable", model, tokens, from, Math.min(to, from + TOKENS, tokens.ids.length)),
+    (rows) => rows.map((shares) => predictedToken(model.tokenizer, shares, largest(shares))),
   );
 }
 

@@ -3,6 +3,7 @@ import { OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkKind } from "../../core/option-names.ts";
 import type { TextModel, TextTokens } from "../text-model.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
+import { checkIndex } from "./intervene.ts";
 
 /** A token and its probability, from 0 to 1. */
 export interface Predicted {
@@ -59,16 +60,20 @@ export function missingMask(
   );
 }
 
-/** Throws where `position` is that of a mask, and the text has none. */
-export function checkPredicted(what: string, model: TextModel, tokens: TextTokens, position: number): void {
-  if (position < 0)
-    throw missingMask(
-      what,
-      model,
-      tokens,
-      tokens.texts.join(" "),
-      `the text has no mask; write ${maskToken(model.tokenizer)} where a token is predicted, or give its position`,
-    );
+/** The position that is asked about: the one that is named, else where the model predicts. Throws where the text has no such token. */
+export function checkedPosition(
+  what: string,
+  model: TextModel,
+  tokens: TextTokens,
+  named: number | undefined,
+): number {
+  if (tokens.ids.length === 0) throw new OptionError("empty-text", `${what}: the text has no token`);
+  const position = named ?? predictedPosition(model, tokens);
+  const advice = `the text has no mask; write ${maskToken(model.tokenizer)} where a token is predicted, or give its position`;
+  if (named === undefined && position < 0)
+    throw missingMask(what, model, tokens, tokens.texts.join(" "), advice);
+  checkIndex(what, "position", position, tokens.ids.length);
+  return position;
 }
 
 /** One token of a distribution [V]. */

@@ -2,15 +2,7 @@
  * How the next token is chosen: the most likely one, or one sampled from softmax(logits / temperature) among the tokens that top-k,
  * top-p and min-p keep.
  */
-import {
-  checkInteger,
-  checkNumber,
-  checkSeed,
-  formatValue,
-  OptionError,
-  refuseValue,
-  UnsupportedError,
-} from "../../core/errors.ts";
+import { checkInteger, checkNumber, checkSeed, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import type { ReadingSlices } from "../../core/slices.ts";
 import type { Tensor } from "../../core/tensor.ts";

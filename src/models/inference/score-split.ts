@@ -8,6 +8,7 @@
  * is not a cause: terms cancel, and only an intervention shows a cause (effects.ts).
  */
 import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { dot } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, linear, matmul, multiply, rope, slice, sum, transpose } from "../../nn/index.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
@@ -198,10 +199,8 @@ function modelProduct({ attention }: RecordedRun, layer: number, head: number, i
   const { query, key } = attention[layer];
   const [H, N, d] = query.shape;
   const keyHead = Math.floor(head / (H / key.shape[0]));
-  const [q, k] = [query.toFloat64(), key.toFloat64()];
-  let dot = 0;
-  for (let e = 0; e < d; e++) dot += q[(head * N + i) * d + e] * k[(keyHead * N + j) * d + e];
-  return dot;
+  const row = (x: FloatTensor, n: number) => x.toFloat64().subarray(n * d, (n + 1) * d);
+  return dot(row(query, head * N + i), row(key, keyHead * N + j));
 }
 
 /** q of each component at the query's token, [K, d]; k of each at every token, [K, N, d]; and the factor of their product. */

@@ -17,8 +17,6 @@ import type { NextQuestion } from "./continuation.ts";
 
 /** How many terms of a score are listed one by one. */
 const TERMS = 24;
-/** The largest number of tokens of a logit lens. */
-const TOKENS = 64;
 
 type EffectsQuestion = Extract<ModelQuestion, { readonly of: "effects" }>;
 
@@ -42,7 +40,7 @@ export function answerQuestion(
     case "logits":
       return attributeLogits(model, text, { position: question.position ?? undefined });
     case "lens":
-      return lensTable(model, text, question.from, Math.min(question.to, question.from + TOKENS));
+      return lensTable(model, text, question.from, question.to);
     case "block":
       return blockParts(model, text, question.layer, question.position);
     default: {
