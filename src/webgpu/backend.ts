@@ -26,7 +26,7 @@ export const backend: Backend = {
   forward: (problem) => use({ kind: "forward", problem }, (on) => forward(on, problem)),
   weights: (problem, lse, selection) => use({ kind: "weights", problem }, (on) => weights(on, problem, lse, selection)),
   map: (problem, lse, cells) => use({ kind: "map", problem }, (on) => map(on, problem, lse, cells)),
-  backward: (problem, tensors, wanted) => use({ kind: "backward", problem, wanted }, (on) => backward(on, problem, tensors, wanted)),
+  backward: (problem, tensors, wanted) => use({ kind: "backward", problem, tensors, wanted }, (on) => backward(on, problem, tensors, wanted)),
   matmul: (product) => use({ kind: "matmul", product }, (on) => matmul(on, product)),
   rowwise: (operation) => use({ kind: "rowwise", operation }, (on) => runRowwise(on, operation)),
   array: (operation) => use({ kind: "array", operation }, (on) => runArrayOperation(on, operation)),

@@ -1,8 +1,9 @@
 /** The device `"webgpu"`: storage of tensors on a GPU, and the session that runs their work. */
 import type { Device, TensorStorage } from "../core/device/device.ts";
+import { tensorOver } from "../core/device/tensor.ts";
 import { DTYPES, type DType, type TypedData } from "../core/dtype.ts";
 import { UnsupportedError } from "../core/errors.ts";
-import { sizeOf } from "../core/tensor.ts";
+import { sizeOf, type Tensor } from "../core/tensor.ts";
 import type { LevelName } from "./levels.ts";
 import { GpuStorage } from "./memory.ts";
 import { copyView } from "./ops/copy.ts";
@@ -103,6 +104,10 @@ const notStarted = (): UnsupportedError =>
 /** A storage with any contents. */
 export const uninitialized = (dtype: DType, length: number): GpuStorage =>
   new GpuStorage(device, dtype, length, session().memory);
+
+/** A tensor of float32 with any contents. */
+export const float32 = (shape: readonly number[]): Tensor<"float32"> =>
+  tensorOver(uninitialized("float32", sizeOf(shape)), shape, "float32");
 
 const bytesOf = ({ dtype, length }: { dtype: DType; length: number }): number => DTYPES[dtype].bytes * length;
 

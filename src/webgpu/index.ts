@@ -17,7 +17,7 @@ import {
   type TuneOptions,
   type TuneResult,
 } from "./levels.ts";
-import { faultsOf, selfTests } from "./self-test/first-use.ts";
+import { selfTests } from "./self-test/first-use.ts";
 import type { GpuSession } from "./session.ts";
 import { defaultCache, tune } from "./tune.ts";
 
@@ -171,7 +171,7 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
 function kernelStates(session: GpuSession): KernelState[] {
   const open = [...session.verdicts].filter(([, { isOpen }]) => isOpen);
   return [
-    ...[...faultsOf(session)].map(
+    ...[...session.findings.faults].map(
       ([kernel, fault]): KernelState =>
         fault ? { kernel, state: "failed", reason: fault.message } : { kernel, state: "passed" },
     ),

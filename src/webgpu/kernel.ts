@@ -64,6 +64,8 @@ export interface GpuKernel {
   readonly outputs: Storages;
   readonly params: KernelParams;
   readonly body: string;
+  /** What comes before the body. */
+  readonly functions?: string;
   /** Extensions of the language that the text needs. */
   readonly enables?: readonly string[];
   /** Number of workgroups; `workgroup()` in the body is the index of one. */
@@ -75,7 +77,7 @@ const MAX_GRID = 65535;
 
 /** Enqueues a kernel. */
 export function run(session: GpuSession, kernel: GpuKernel): void {
-  const { inputs, outputs, params, body, enables = [], workgroups } = kernel;
+  const { inputs, outputs, params, body, functions = "", enables = [], workgroups } = kernel;
   session.check();
   if (workgroups === 0) return;
   const written = new Set(Object.values(outputs));
@@ -103,7 +105,7 @@ export function run(session: GpuSession, kernel: GpuKernel): void {
     ...declarations,
     `fn workgroupOf(id: vec3u) -> i32 { return i32(id.y) * ${grid} + i32(id.x); }`,
     `fn workgroups() -> i32 { return ${total}; }`,
-    body.replaceAll(
+    (functions + body).replaceAll(
       /\bword_(\w+)\[/g,
       (_, name: string) => `${variables.get(outputs[name] ?? inputs[name])}[`,
     ),
@@ -119,20 +121,30 @@ export function run(session: GpuSession, kernel: GpuKernel): void {
   });
 }
 
+/** The hash of core/random/random.ts. */
+export const MIX = `
+fn mix(x0: u32) -> u32 {
+  var x = x0 ^ (x0 >> 16u);
+  x = x * 0x85ebca6bu;
+  x = x ^ (x >> 13u);
+  x = x * 0xc2b2ae35u;
+  return x ^ (x >> 16u);
+}`;
+
 /** Threads of a workgroup of `runEach`. */
 const THREADS = 256;
 
 /** Enqueues a kernel with one thread for each of `count` numbers `n`. `body` is what a thread runs; `functions` come before it. */
 export function runEach(
   session: GpuSession,
-  kernel: Omit<GpuKernel, "workgroups"> & { readonly count: number; readonly functions?: string },
+  kernel: Omit<GpuKernel, "workgroups"> & { readonly count: number },
 ): void {
-  const { params, count, functions = "" } = kernel;
+  const { params, count } = kernel;
   const end = params.i32(count);
   run(session, {
     ...kernel,
     workgroups: Math.ceil(count / THREADS),
-    body: `${functions}
+    body: `
 @compute @workgroup_size(${THREADS})
 fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) thread: u32) {
   let n = workgroupOf(id) * ${THREADS} + i32(thread);

@@ -40,8 +40,11 @@ export interface PooledBuffer {
 
 /** A compiled kernel. */
 export interface Compiled {
+  readonly text: string;
   readonly pipeline: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
+  /** That of its self-test; undefined before its first use in an operation. */
+  verdict: KernelVerdict | undefined;
 }
 
 /** A dispatch of a kernel. */
@@ -60,8 +63,10 @@ export class Queue {
   batch = 1;
   /** Kernels dispatched so far. */
   dispatches = 0;
-  /** The open verdicts of the operation that is being recorded. */
-  verdicts = NO_VERDICTS;
+  /** The kernels that the operation being recorded uses first; undefined outside of operations, where no verdict counts. */
+  fresh: Compiled[] | undefined;
+  /** The kernels that a self-test uses. */
+  tested: Set<Compiled> | undefined;
   private readonly device: GPUDevice;
   private readonly uniforms: GPUBuffer;
   private readonly values = new Uint32Array(UNIFORM_BYTES / 4);
@@ -95,6 +100,14 @@ export class Queue {
 
   /** Records a kernel. */
   dispatch({ kernel, buffers, writes, params, workgroups }: Dispatch): void {
+    const { fresh } = this;
+    if (fresh && !kernel.verdict) {
+      kernel.verdict = fresh[0]?.verdict ?? { isOpen: true, fault: undefined, done: Promise.resolve() };
+      fresh.push(kernel);
+    }
+    const verdict = fresh && kernel.verdict;
+    if (verdict?.fault && !verdict.isOpen) throw verdict.fault;
+    this.tested?.add(kernel);
     const bytes = Math.ceil(Math.max(4 * params.length, 16) / ALIGNMENT) * ALIGNMENT;
     if (this.used + bytes > UNIFORM_BYTES || this.count >= LONG_BATCH) this.flush();
     const encoder = this.open();
@@ -110,7 +123,7 @@ export class Queue {
     this.count++;
     this.dispatches++;
     const error = buffers.map((buffer) => this.errorOf(buffer)).find((text) => text !== undefined);
-    const verdicts = this.verdictsOf(buffers);
+    const verdicts = this.verdictsOf(buffers, verdict?.isOpen ? verdict : undefined);
     buffers.forEach((buffer, n) => this.use(buffer, writes[n], error, verdicts));
   }
 
@@ -202,10 +215,9 @@ export class Queue {
   }
 
   /** The verdicts that numbers computed from these buffers depend on. */
-  private verdictsOf(buffers: readonly PooledBuffer[]): readonly KernelVerdict[] {
-    if (this.verdicts.length === 0 && buffers.every(({ verdicts }) => verdicts.length === 0))
-      return NO_VERDICTS;
-    const all = new Set([...this.verdicts, ...buffers.flatMap(({ verdicts }) => verdicts)]);
+  private verdictsOf(buffers: readonly PooledBuffer[], open?: KernelVerdict): readonly KernelVerdict[] {
+    if (!open && buffers.every(({ verdicts }) => verdicts.length === 0)) return NO_VERDICTS;
+    const all = new Set([...(open ? [open] : []), ...buffers.flatMap(({ verdicts }) => verdicts)]);
     return [...all].filter(({ isOpen, fault }) => isOpen || fault);
   }
 

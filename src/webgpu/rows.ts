@@ -30,9 +30,9 @@ fn largest(thread: i32, x: f32) -> f32 {
  */
 export function runRows(
   session: GpuSession,
-  kernel: Omit<GpuKernel, "workgroups"> & { readonly rows: number; readonly functions?: string },
+  kernel: Omit<GpuKernel, "workgroups"> & { readonly rows: number },
 ): void {
-  const { rows, functions = "" } = kernel;
+  const { rows } = kernel;
   const loops = kernel.body.replaceAll(
     /\bEACH\((\w+), ([^;{}]+?)\) \{/g,
     (_, name: string, length: string) =>
@@ -41,7 +41,7 @@ export function runRows(
   run(session, {
     ...kernel,
     workgroups: rows,
-    body: `${functions}${REDUCTIONS}
+    body: `${REDUCTIONS}
 @compute @workgroup_size(${THREADS})
 fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) index: u32) {
   let row = workgroupOf(id);

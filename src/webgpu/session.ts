@@ -21,6 +21,17 @@ const FEATURES = ["subgroups"] as const satisfies readonly GPUFeatureName[];
 /** GPUShaderStage.COMPUTE. */
 const COMPUTE = 4;
 
+/** What is known of the kernels of an adapter. */
+export interface Findings {
+  /** By the name of a self-test: a fault, or undefined where it passed. */
+  readonly faults: Map<string, Error | undefined>;
+  /** By the text of a kernel: the verdict that it got. */
+  readonly verdicts: Map<string, KernelVerdict>;
+  /** Texts of kernels of a call that its self-test did not run, such as copies of its views; they have the verdict of the others. */
+  readonly untried: Set<string>;
+}
+const adapters = new Map<string, Findings>();
+
 /** What a device needs to compute. */
 export class GpuSession {
   readonly device: GPUDevice;
@@ -35,7 +46,12 @@ export class GpuSession {
   readonly tiles = new Map<number, RowTile>();
   /** Why the device is lost. */
   lost: string | undefined;
-  /** The self-tests of this session by kernel. */
+  /** The adapter in words. */
+  readonly name: string;
+  /** What levels need to know of the device. */
+  readonly capabilities: Capabilities;
+  readonly findings: Findings;
+  /** The self-tests of this session by name. */
   readonly verdicts = new Map<string, KernelVerdict>();
   private readonly tables = new WeakMap<Float64Array, GpuStorage>();
   private readonly kernels = new Map<string, Compiled>();
@@ -45,28 +61,22 @@ export class GpuSession {
     this.device = device;
     this.queue = new Queue(device);
     this.memory = new Memory(device, this.queue);
-    device.lost.then(({ message, reason }) => {
-      this.lost = message || reason || "no reason given";
-    });
-  }
-
-  /** The adapter in words. */
-  get name(): string {
-    const { vendor, architecture, device: model, description } = this.adapter.info;
-    return [vendor, architecture, model, description].filter(Boolean).join(" ") || "without a name";
-  }
-
-  /** What levels need to know of the device. */
-  get capabilities(): Capabilities {
-    const { features, limits } = this.device;
-    const { subgroupMinSize = 0 } = this.adapter.info as { readonly subgroupMinSize?: number };
-    return {
+    const { vendor, architecture, device: model, description } = adapter.info;
+    this.name = [vendor, architecture, model, description].filter(Boolean).join(" ") || "without a name";
+    const { features, limits } = device;
+    const { subgroupMinSize = 0 } = adapter.info as { readonly subgroupMinSize?: number };
+    this.capabilities = {
       name: this.name,
       features: features as ReadonlySet<string>,
       workgroupBytes: limits.maxComputeWorkgroupStorageSize,
       threads: Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),
       subgroupMinSize,
     };
+    this.findings = adapters.get(this.name) ?? { faults: new Map(), verdicts: new Map(), untried: new Set() };
+    adapters.set(this.name, this.findings);
+    device.lost.then(({ message, reason }) => {
+      this.lost = message || reason || "no reason given";
+    });
   }
 
   /** Requests an adapter and its device. */
@@ -100,7 +110,7 @@ export class GpuSession {
         layout: this.device.createPipelineLayout({ bindGroupLayouts: [layout] }),
         compute: { module: this.device.createShaderModule({ code }), entryPoint: "main" },
       });
-      compiled = { pipeline, layout };
+      compiled = { text: code, pipeline, layout, verdict: this.findings.verdicts.get(code) };
       this.kernels.set(code, compiled);
     }
     return compiled;

@@ -115,22 +115,16 @@ export const ORIGINS = `
   let kAt = k_at(b, h / G());
   let vAt = v_at(b, h / G());`;
 
-/** Elements of rows of q and k, from the index of their first element; 0 past the end. */
-export const ROWS = `
-fn qOf(origin: i32, i: i32, d: i32) -> f32 {
-  let x = load_q(origin + min(i, Nq() - 1) * q_row() + min(d, dk() - 1) * q_column());
-  return select(0.0, x, i < Nq() && d < dk());
-}
-fn kOf(origin: i32, j: i32, d: i32) -> f32 {
-  let x = load_k(origin + min(j, Nk() - 1) * k_row() + min(d, dk() - 1) * k_column());
-  return select(0.0, x, j < Nk() && d < dk());
+/** A function `NAMEOf(origin, i, d)`: an element of row i of an operand, from the index of its first element; 0 past the end. */
+export const elementOf = (name: string, rows: string, columns: string): string => `
+fn ${name}Of(origin: i32, i: i32, d: i32) -> f32 {
+  let x = load_${name}(origin + min(i, ${rows} - 1) * ${name}_row() + min(d, ${columns} - 1) * ${name}_column());
+  return select(0.0, x, i < ${rows} && d < ${columns});
 }
 `;
 
+/** Elements of rows of q and k. */
+export const ROWS = elementOf("q", "Nq()", "dk()") + elementOf("k", "Nk()", "dk()");
+
 /** The same of q, k and v. */
-export const OPERANDS = `${ROWS}
-fn vOf(origin: i32, j: i32, e: i32) -> f32 {
-  let x = load_v(origin + min(j, Nk() - 1) * v_row() + min(e, dv() - 1) * v_column());
-  return select(0.0, x, j < Nk() && e < dv());
-}
-`;
+export const OPERANDS = ROWS + elementOf("v", "Nk()", "dv()");

@@ -3,9 +3,9 @@
  * takes seconds to compile a kernel, so by default a part of the cases runs, with few kernels; HEED_GPU=all runs all.
  */
 import { webgpu } from "heed/webgpu";
-import { afterAll, describe, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { backend } from "../../src/webgpu/backend.ts";
-import { device } from "../../src/webgpu/device.ts";
+import { device, session } from "../../src/webgpu/device.ts";
 import { gpuAtHand } from "../support/backends/gpu.ts";
 import { deviceConformance } from "./device.ts";
 
@@ -27,6 +27,11 @@ if (gpu) {
       "array: cast to float64": /float64/,
     },
     ...(process.env.HEED_GPU !== "all" && { only: (name) => FIRST.test(name) }),
+  });
+  it("each kernel of these calls of attention ran in the self-test of the call", () => {
+    const kernels = [...session().findings.untried].filter((text) => text.includes("fn element("));
+    expect(kernels).toEqual([]);
+    expect(started.selfTests().filter(({ state }) => state !== "passed")).toEqual([]);
   });
 } else
   describe.skip(`webgpu: ${reason}`, () => {

@@ -7,13 +7,20 @@ import {
   attentionMap,
   attentionWeights,
   cast,
+  maskMod,
   scaledDotProductAttention,
+  softcap,
   type Tensor,
   UnsupportedError,
 } from "heed";
 import * as nn from "heed/nn";
 import { webgpu } from "heed/webgpu";
 import { afterAll, describe, expect, it } from "vitest";
+import { resolve } from "../../src/backend/problem.ts";
+import { forward } from "../../src/webgpu/attention/forward.ts";
+import { session } from "../../src/webgpu/device.ts";
+import type { TestedOperation } from "../../src/webgpu/self-test/cases.ts";
+import { checked } from "../../src/webgpu/self-test/first-use.ts";
 import { gpuAtHand } from "../support/backends/gpu.ts";
 import { wrongGpu } from "../support/backends/wrong-gpu.ts";
 import { normal } from "../support/cases/call.ts";
@@ -31,8 +38,10 @@ const FAULTS: readonly Row[] = [
   ["forward of split keys", "total += w;", "total = w;", (q, k, v) => scaledDotProductAttention(nn.slice(q, 1, 0, 1), long(k), long(v)).output],
   ["weights", "kAt + j * k_row()", "kAt", (q, k, _v, _o, lse) => attentionWeights(q, k, lse, { rows: [3, 7] })],
   ["map", "sum / f32(area)", "sum", (q, k, _v, _o, lse) => attentionMap(q, k, lse, { size: 4 }).mean],
-  ["backward", "let delta = total(thread, sum);", "let delta = sum;", (q, k, v, output, lse) => attentionBackward(q, q, k, v, { output, lse }, { isCausal: true }).dKey],
-  ["gradients of masks, sinks and tables", "store_dSinks(row, -x)", "store_dSinks(row, x)", (q, k, v, output, lse) => attentionBackward(q, q, k, v, { output, lse }, { isCausal: true, sinks: [0.5] }).dSinks as Tensor],
+  ["backward with a mask", "let delta = total(thread, sum);", "let delta = sum;", (q, k, v, output, lse) => attentionBackward(q, q, k, v, { output, lse }, { isCausal: true }).dKey],
+  ["backward with a mask, sinks", "store_dSinks(row, -x)", "store_dSinks(row, x)", (q, k, v, output, lse) => attentionBackward(q, q, k, v, { output, lse }, { isCausal: true, sinks: [0.5] }).dSinks as Tensor],
+  ["weights with a mask", "= floorMod(", "= floorDiv(", (q, k, _v, _o, lse) => attentionWeights(q, k, lse, { attnMask: maskMod((x) => x.k.mod(3).le(x.q)), rows: [3] })],
+  ["weights with bfloat16", "<< 16u)", "<< 15u)", (q, k, _v, _o, lse) => attentionWeights(cast(q, "bfloat16"), cast(k, "bfloat16"), lse, { rows: [3] })],
   ["matmul", "x += load_bias(biasFrom() + j * biasColumn())", "x += load_bias(biasFrom())", (q, k) => nn.matmul(q, k.transpose())],
   ["norm", "let r = 1.0 / sqrt(total(", "let r = 1.0 / (total(", (q) => nn.layerNorm(q)],
   ["map gelu", "x * cdf(x));", "x * cdf(-x));", (q) => nn.gelu(q)],
@@ -81,4 +90,22 @@ describe.skipIf(!gpu)(`the self-test of kernels${reason && `: ${reason}`}`, () =
     await expect(last.read()).rejects.toMatchObject({ code: "self-test", fields: { kernel: "map gelu" } });
     expect((await moved.read())[3]).toBe(q.data[3]);
   });
+
+  it("a kernel that passed costs no more: no name and no problem of a test is made again", { timeout: 240_000 }, async () => {
+    started = await webgpu({ gpu: gpu! });
+    const moved = await q.to("webgpu");
+    const operation = { kind: "forward", problem: resolve("test", moved, moved, moved, { scoreMod: softcap(2) }) } as const;
+    let reads = 0;
+    const get = (all: object, name: string | symbol): unknown => {
+      reads++;
+      return Reflect.get(all, name);
+    };
+    const counted = new Proxy<TestedOperation>(operation, { get });
+    const run = () => checked(session(), counted, () => forward(session(), operation.problem));
+    await run().output.read();
+    expect(reads).toBeGreaterThan(0);
+    reads = 0;
+    for (let n = 0; n < 10; n++) run();
+    expect(reads).toBe(0);
+  }); // biome-ignore format: one test
 });

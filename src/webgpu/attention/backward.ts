@@ -15,7 +15,7 @@ import { run } from "../kernel.ts";
 import type { GpuStorage } from "../memory.ts";
 import { runRows } from "../rows.ts";
 import type { GpuSession } from "../session.ts";
-import { each, entry, loadColumns, OPERANDS, ORIGINS, product, TILE, TILES } from "../tile.ts";
+import { each, elementOf, entry, loadColumns, OPERANDS, ORIGINS, product, TILE, TILES } from "../tile.ts";
 import { KernelCall } from "./call.ts";
 import { defineRowTiles, defineRuns, keyRuns } from "./runs.ts";
 
@@ -32,12 +32,9 @@ export function rowStats(session: GpuSession, problem: Problem, tensors: Backwar
   call.operand("do", operandOf(shape, dOutput));
   call.params.lets({ lseStart: lse.offset });
   const stats = uninitialized("float32", 2 * rows);
-  const { inputs, functions } = call.finish(session);
-  runRows(session, {
-    inputs: { ...inputs, lse: gpuStorage(lse.storage) },
+  call.enqueue(session, runRows, {
+    inputs: { lse: gpuStorage(lse.storage) },
     outputs: { stats },
-    params: call.params,
-    functions,
     body: `let i = row % Nq();
   let h = row / Nq() % Hq();
   let b = row / Nq() / Hq();
@@ -49,7 +46,6 @@ export function rowStats(session: GpuSession, problem: Problem, tensors: Backwar
   if (thread == 0) { store_stats(2 * row, load_lse(lseStart() + row)); store_stats(2 * row + 1, delta); }`,
     rows,
   });
-  inputs.data.memory.dispose(inputs.data);
   return stats;
 }
 
@@ -80,15 +76,12 @@ export function queryGradient(
   const [tiles, parts] = [Math.ceil(Nq / TILE), Math.ceil(dk / COLUMNS)];
   call.params.lets({ rowTiles: tiles, parts });
   const chunks = Math.min(COLUMNS / TILE, Math.ceil(dk / TILE));
-  const { inputs, functions } = call.finish(session);
-  run(session, {
-    inputs: { ...inputs, stats },
+  call.enqueue(session, run, {
+    inputs: { stats },
     outputs: { dq: gpuStorage(dQuery.storage) },
-    params: call.params,
-    body: functions + queryText(chunks, problem.dropoutP > 0),
+    body: queryText(chunks, problem.dropoutP > 0),
     workgroups: B * Hq * tiles * parts,
   });
-  inputs.data.memory.dispose(inputs.data);
 }
 
 /** Fills dk and dv, float32 tensors, with the gradients of key and value. */
@@ -109,23 +102,16 @@ export function keyGradients(
   const [tiles, parts] = [Math.ceil(Nk / TILE), Math.ceil(Math.max(dk, dv) / COLUMNS)];
   call.params.lets({ keyTiles: tiles, parts });
   const chunks = (n: number) => Math.min(COLUMNS / TILE, Math.ceil(n / TILE));
-  const { inputs, functions } = call.finish(session);
-  run(session, {
-    inputs: { ...inputs, stats },
+  call.enqueue(session, run, {
+    inputs: { stats },
     outputs: { dk: gpuStorage(dKey.storage), dv: gpuStorage(dValue.storage) },
-    params: call.params,
-    body: functions + keyText(chunks(dk), chunks(dv), problem.dropoutP > 0),
+    body: keyText(chunks(dk), chunks(dv), problem.dropoutP > 0),
     workgroups: B * Hkv * tiles * parts,
   });
-  inputs.data.memory.dispose(inputs.data);
 }
 
 const HEAD = `
-${OPERANDS}
-fn doOf(origin: i32, i: i32, e: i32) -> f32 {
-  let x = load_do(origin + min(i, Nq() - 1) * do_row() + min(e, dv() - 1) * do_column());
-  return select(0.0, x, i < Nq() && e < dv());
-}
+${OPERANDS}${elementOf("do", "Nq()", "dv()")}
 ${TILES}
 var<workgroup> gs: array<vec4f, 256>;`;
 

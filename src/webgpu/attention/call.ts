@@ -15,7 +15,7 @@ import { derivative } from "../../masks/expression/derivative.ts";
 import type { Table, VarName } from "../../masks/expression/expr.ts";
 import { printWgsl, WGSL_FUNCTIONS } from "../../masks/expression/wgsl.ts";
 import { gpuStorage, uninitialized } from "../device.ts";
-import { KernelParams } from "../kernel.ts";
+import { type GpuKernel, KernelParams, MIX } from "../kernel.ts";
 import type { GpuStorage } from "../memory.ts";
 import { convertView } from "../ops/copy.ts";
 import type { GpuSession } from "../session.ts";
@@ -192,14 +192,7 @@ return ${value};\n}`);
       row = `word(${list(Nq, positions.query)} + b * Nq() + i)`;
       key = `word(${list(Nk, positions.key)} + b * Nk() + j)`;
     }
-    this.define(`
-fn mix(x0: u32) -> u32 {
-  var x = x0 ^ (x0 >> 16u);
-  x = x * 0x85ebca6bu;
-  x = x ^ (x >> 13u);
-  x = x * 0xc2b2ae35u;
-  return x ^ (x >> 16u);
-}
+    this.define(`${MIX}
 fn dropped(b: i32, h: i32, i: i32, j: i32) -> f32 {
   let row = mix(bitcast<u32>(word(${heads} + b * Hq() + h)) + bitcast<u32>(${row}) * 0xc2b2ae3du);
   let bits = mix(row + bitcast<u32>(${key}) * 0x27d4eb2fu);
@@ -216,10 +209,17 @@ fn dropped(b: i32, h: i32, i: i32, j: i32) -> f32 {
     return true;
   }
 
-  /** Text and inputs of a kernel. KernelCall it last: `data` is then complete. */
-  finish(session: GpuSession): { inputs: Readonly<Record<string, GpuStorage>>; functions: string } {
+  /** Enqueues a kernel (`run`, `runRows`) that also binds the storages of the call; `data` is complete then. */
+  enqueue<K extends Pick<GpuKernel, "params">>(
+    session: GpuSession,
+    how: (session: GpuSession, kernel: K) => void,
+    kernel: Omit<K, "inputs" | "params"> & Partial<Pick<GpuKernel, "inputs">>,
+  ): void {
     const data = this.data.storage(session);
-    return { inputs: { ...this.inputs, data }, functions: this.functions.join("\n") };
+    const { params } = this;
+    const parts = { inputs: { ...this.inputs, data, ...kernel.inputs }, params, functions: this.functions.join("\n") }; // biome-ignore format: a row
+    how(session, { ...kernel, ...parts } as unknown as K);
+    data.memory.dispose(data);
   }
 
   /** How the leaves of an expression are read in `element`. */

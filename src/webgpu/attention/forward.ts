@@ -13,12 +13,12 @@ import type { Problem } from "../../backend/problem.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { operandOf, outputShape, rowShape } from "../../core/shape.ts";
 import type { State } from "../../core/state.ts";
-import { sizeOf, type Tensor } from "../../core/tensor.ts";
-import { uninitialized } from "../device.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { float32, uninitialized } from "../device.ts";
 import { KernelParams, run, runEach } from "../kernel.ts";
 import { type ForwardShape, lanesOf } from "../levels.ts";
 import type { GpuStorage } from "../memory.ts";
-import { convertView } from "../ops/copy.ts";
+import { inDtype } from "../ops/array.ts";
 import type { GpuSession } from "../session.ts";
 import {
   arraysOf,
@@ -68,11 +68,7 @@ export function forward(
 ): State {
   const { shape: sizes, dtype } = problem;
   const { B, Hq, Nq, dv } = sizes;
-  const output = tensorOver(
-    uninitialized("float32", sizeOf(outputShape(sizes))),
-    outputShape(sizes),
-    "float32",
-  );
+  const output = float32(outputShape(sizes));
   const lse = uninitialized("float32", B * Hq * Nq);
   const storage = output.storage as typeof lse;
   const splits = splitsOf(problem);
@@ -101,27 +97,18 @@ export function forward(
     hasSinks,
     negativeInfinity: `bitcast<f32>(${call.params.u32(0xff800000)})`,
   });
-  const { inputs, functions } = call.finish(session);
   const [o, l] = partial || [storage, lse];
-  run(session, {
-    inputs,
+  call.enqueue(session, run, {
     outputs: { o, lse: l },
-    params: call.params,
-    body: functions + body,
+    body,
     enables: shape.lanes > 0 ? ["subgroups"] : [],
     workgroups: B * Hq * tiles * parts * splits,
   });
-  inputs.data.memory.dispose(inputs.data);
   if (partial) {
     mergeSplits(session, problem, [o, l], splits, output, lse);
     for (const one of partial) one.memory.dispose(one);
   }
-  const states = { lse: tensorOver(lse, rowShape(sizes), "float32") };
-  if (dtype === "float32") return { output, ...states };
-  const narrow = uninitialized(dtype, output.size);
-  convertView(session, storage, output, narrow);
-  output.dispose();
-  return { output: tensorOver(narrow, output.shape, dtype), ...states };
+  return { output: inDtype(session, output, dtype), lse: tensorOver(lse, rowShape(sizes), "float32") };
 }
 
 /** Merges the partial results of splits: Σ o·exp(lse − m) over Σ exp(lse − m), a thread for each number of the output. */

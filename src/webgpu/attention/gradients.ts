@@ -1,17 +1,15 @@
 /** The gradients of a call: those of query, key and value, and on request of float masks, sinks and the tables of score mods. */
 import type { BackwardResult, BackwardTensors, Extra } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { tensorOver } from "../../core/device/tensor.ts";
 import type { DType } from "../../core/dtype.ts";
 import { rowShape, type Shape } from "../../core/shape.ts";
 import { sizeOf, type Tensor } from "../../core/tensor.ts";
 import { derivative, type TableDerivative } from "../../masks/expression/derivative.ts";
 import { type Table, tablesOf, uses } from "../../masks/expression/expr.ts";
 import { printWgsl } from "../../masks/expression/wgsl.ts";
-import { gpuStorage, uninitialized } from "../device.ts";
+import { float32, gpuStorage } from "../device.ts";
 import type { GpuStorage } from "../memory.ts";
-import { runArrayOperation } from "../ops/array.ts";
-import { convertView } from "../ops/copy.ts";
+import { inDtype, runArrayOperation } from "../ops/array.ts";
 import { runRows } from "../rows.ts";
 import type { GpuSession } from "../session.ts";
 import { backwardCall, keyGradients, queryGradient, rowStats } from "./backward.ts";
@@ -24,36 +22,13 @@ export function backward(
   tensors: BackwardTensors,
   wanted: readonly Extra[],
 ): BackwardResult {
-  const { shape } = problem;
+  const { shape, score } = problem;
   const { dOutput } = tensors;
   const stats = rowStats(session, problem, tensors);
   const [query, key, value] = [shape.query.tensor, shape.key.tensor, shape.value.tensor];
   const [dq, dk, dv] = [query, key, value].map((t) => float32(fullShape(shape, t)));
   queryGradient(session, problem, dOutput, stats, dq);
   keyGradients(session, problem, dOutput, stats, dk, dv);
-  const { masks, sinks, tables } = extraGradients(session, problem, dOutput, stats, wanted);
-  const result = {
-    dQuery: reduced(session, dq, query.shape, query.dtype),
-    dKey: reduced(session, dk, key.shape, key.dtype),
-    dValue: reduced(session, dv, value.shape, value.dtype),
-    masks,
-    ...(sinks && { sinks }),
-    tables,
-  };
-  for (const t of [dq, dk, dv]) if (!Object.values(result).includes(t)) t.dispose();
-  stats.memory.dispose(stats);
-  return result;
-}
-
-/** The gradients of float masks, sinks and tables, from the stats of the rows. */
-export function extraGradients(
-  session: GpuSession,
-  problem: Problem,
-  dOutput: Tensor,
-  stats: GpuStorage,
-  wanted: readonly Extra[],
-): Pick<BackwardResult, "masks" | "sinks" | "tables"> {
-  const { score } = problem;
   const floats = wanted.includes("mask") ? problem.tensors.filter((t) => t.kind === "float") : [];
   const lookups = wanted.includes("tables") && score ? derivative(score).tables : [];
   const tables = new Map<Table, Tensor>();
@@ -67,11 +42,18 @@ export function extraGradients(
   // The gradient of a mask with a number for each cell is this tensor.
   if (ds && !masks.includes(ds)) ds.dispose();
   const sinks = wanted.includes("sinks") ? sinkGradient(session, problem, stats) : undefined;
-  return { masks, tables, ...(sinks && { sinks }) };
+  const result = {
+    dQuery: reduced(session, dq, query.shape, query.dtype),
+    dKey: reduced(session, dk, key.shape, key.dtype),
+    dValue: reduced(session, dv, value.shape, value.dtype),
+    masks,
+    ...(sinks && { sinks }),
+    tables,
+  };
+  for (const t of [dq, dk, dv]) if (!Object.values(result).includes(t)) t.dispose();
+  stats.memory.dispose(stats);
+  return result;
 }
-
-const float32 = (shape: readonly number[]): Tensor =>
-  tensorOver(uninitialized("float32", sizeOf(shape)), shape, "float32");
 
 /** The shape of a gradient before it is summed over the batch axes along which its tensor was broadcast. */
 function fullShape(shape: Shape, t: Tensor): number[] {
@@ -87,11 +69,7 @@ function reduced(session: GpuSession, full: Tensor, shape: readonly number[], dt
     result = float32(shape);
     runArrayOperation(session, { name: "sum", x: full, y: result });
   } else if (shape.join() !== full.shape.join()) result = full.reshape(shape);
-  if (dtype === "float32") return result;
-  const narrow = uninitialized(dtype, result.size);
-  convertView(session, gpuStorage(result.storage), result, narrow);
-  if (result !== full) result.dispose();
-  return tensorOver(narrow, shape, dtype);
+  return inDtype(session, result, dtype, result === full);
 }
 
 /** ds = p·(dp − δ) of every cell, [..., Hq, Nq, Nk]: only gradients of masks and tables need it. */
@@ -99,12 +77,9 @@ function cellGradients(session: GpuSession, problem: Problem, dOutput: Tensor, s
   const { shape } = problem;
   const call = backwardCall(problem, dOutput);
   const result = float32(rowShape(shape, shape.Nk));
-  const { inputs, functions } = call.finish(session);
-  runRows(session, {
-    inputs: { ...inputs, stats },
+  call.enqueue(session, runRows, {
+    inputs: { stats },
     outputs: { ds: gpuStorage(result.storage) },
-    params: call.params,
-    functions,
     body: `let i = row % Nq();
   let h = row / Nq() % Hq();
   let b = row / Nq() / Hq();
@@ -126,7 +101,6 @@ function cellGradients(session: GpuSession, problem: Problem, dOutput: Tensor, s
   }`,
     rows: shape.B * shape.Hq * shape.Nq,
   });
-  inputs.data.memory.dispose(inputs.data);
   return result;
 }
 
@@ -137,12 +111,9 @@ function sinkGradient(session: GpuSession, problem: Problem, stats: GpuStorage):
   if (!call.sinks()) return undefined;
   const result = float32([Hq]);
   const count = call.params.i32(B * Nq);
-  const { inputs, functions } = call.finish(session);
-  runRows(session, {
-    inputs: { ...inputs, stats },
+  call.enqueue(session, runRows, {
+    inputs: { stats },
     outputs: { dSinks: gpuStorage(result.storage) },
-    params: call.params,
-    functions,
     body: `let extra = sink(row);
   let isNone = bitcast<u32>(extra) == 0xff800000u;
   var sum = 0.0;
@@ -155,7 +126,6 @@ function sinkGradient(session: GpuSession, problem: Problem, stats: GpuStorage):
   if (thread == 0) { store_dSinks(row, -x); }`,
     rows: Hq,
   });
-  inputs.data.memory.dispose(inputs.data);
   return result;
 }
 
@@ -189,12 +159,9 @@ function tableGradient(
   const size = sizeOf(table.shape);
   const result = float32(table.shape);
   const cells = call.params.i32(ds.size);
-  const { inputs, functions } = call.finish(session);
-  runRows(session, {
-    inputs: { ...inputs, ds: gpuStorage(ds.storage) },
+  call.enqueue(session, runRows, {
+    inputs: { ds: gpuStorage(ds.storage) },
     outputs: { entry: gpuStorage(result.storage) },
-    params: call.params,
-    functions,
     body: `var sum = 0.0;
   EACH(cell, ${cells}) {
     let j = cell % Nk();
@@ -210,12 +177,7 @@ function tableGradient(
   if (thread == 0) { store_entry(row, x); }`,
     rows: size,
   });
-  inputs.data.memory.dispose(inputs.data);
-  if (table.dtype === "float32") return result;
-  const converted = uninitialized(table.dtype, size);
-  convertView(session, gpuStorage(result.storage), result, converted);
-  result.dispose();
-  return tensorOver(converted, table.shape, table.dtype);
+  return inDtype(session, result, table.dtype as DType);
 }
 
 const SCORE = `let qAt = q_at(b, h) + i * q_row();

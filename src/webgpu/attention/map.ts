@@ -45,15 +45,12 @@ export function map(session: GpuSession, problem: Problem, lse: Tensor, cells: M
     call.define(`fn headAt(n: i32) -> i32 { return word(${lists[0]} + n); }
 fn rowStart(n: i32) -> i32 { return word(${lists[1]} + n); }
 fn columnStart(n: i32) -> i32 { return word(${lists[2]} + n); }`);
-    const { inputs, functions } = call.finish(session);
-    run(session, {
-      inputs: { ...inputs, lse: gpuStorage(lse.storage) },
+    call.enqueue(session, run, {
+      inputs: { lse: gpuStorage(lse.storage) },
       outputs: { map: result },
-      params,
-      body: functions + mapText(problem.dropoutP > 0),
+      body: mapText(problem.dropoutP > 0),
       workgroups: B * heads.length * (part.length - 1) * spans,
     });
-    inputs.data.memory.dispose(inputs.data);
     if (step < rowCells) session.queue.flush();
   }
   return tensorOver(result, size, "float32");

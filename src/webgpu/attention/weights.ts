@@ -5,7 +5,7 @@ import { tensorOver } from "../../core/device/tensor.ts";
 import { selectionShape } from "../../core/shape.ts";
 import { sizeOf, type Tensor } from "../../core/tensor.ts";
 import { gpuStorage, uninitialized } from "../device.ts";
-import { convertView } from "../ops/copy.ts";
+import { inDtype } from "../ops/array.ts";
 import { runRows } from "../rows.ts";
 import type { GpuSession } from "../session.ts";
 import { KernelCall } from "./call.ts";
@@ -25,12 +25,9 @@ export function weights(session: GpuSession, problem: Problem, lse: Tensor, sele
   const [headList, rowList] = [params.i32(data.integers(heads)), params.i32(data.integers(rows))];
   params.lets({ heads: heads.length, rows: rows.length, lseStart: lse.offset });
   const result = uninitialized("float32", sizeOf(size));
-  const { inputs, functions } = call.finish(session);
-  runRows(session, {
-    inputs: { ...inputs, lse: gpuStorage(lse.storage) },
+  call.enqueue(session, runRows, {
+    inputs: { lse: gpuStorage(lse.storage) },
     outputs: { w: result },
-    params,
-    functions,
     body: `let i = word(${rowList} + row % rows());
   let h = word(${headList} + row / rows() % heads());
   let b = row / rows() / heads();
@@ -49,11 +46,5 @@ export function weights(session: GpuSession, problem: Problem, lse: Tensor, sele
   }`,
     rows: shape.B * heads.length * rows.length,
   });
-  inputs.data.memory.dispose(inputs.data);
-  const wide = tensorOver(result, size, "float32");
-  if (dtype === "float32") return wide;
-  const narrow = uninitialized(dtype, wide.size);
-  convertView(session, result, wide, narrow);
-  wide.dispose();
-  return tensorOver(narrow, size, dtype);
+  return inDtype(session, tensorOver(result, size, "float32"), dtype);
 }

@@ -3,22 +3,21 @@
  * at a time in workgroup memory.
  */
 import type { Product } from "../../backend/product.ts";
-import { tensorOver } from "../../core/device/tensor.ts";
-import { sizeOf, type Tensor } from "../../core/tensor.ts";
-import { gpuStorage, uninitialized } from "../device.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { float32, gpuStorage } from "../device.ts";
 import { KernelParams, run } from "../kernel.ts";
 import type { GpuSession } from "../session.ts";
-import { each, entry, product as productOf, TILE, TILES } from "../tile.ts";
+import { each, elementOf, entry, product as productOf, TILE, TILES } from "../tile.ts";
 import { upload } from "./array.ts";
 
 /** Enqueues a product; returns its result. */
 export function matmul(session: GpuSession, product: Product): Tensor {
   const { batch, M, N, K, a, b, bias, shape, accumulate } = product;
-  const result = accumulate ?? tensorOver(uninitialized("float32", sizeOf(shape)), shape, "float32");
+  const result = accumulate ?? float32(shape);
   const params = new KernelParams();
   const [tilesM, tilesN] = [M, N].map((n) => Math.ceil(n / TILE));
   params.lets({
-    M, N, K, tilesM, parts: tilesN, start: result.offset, batches: batch, aRow: a.row, aColumn: a.column, bRow: b.row, bColumn: b.column,
+    M, N, K, tilesM, parts: tilesN, start: result.offset, batches: batch, a_row: a.row, a_column: a.column, b_row: b.row, b_column: b.column,
     biasFrom: bias ? bias.base[0] : 0, biasColumn: bias ? bias.column : 0,
   }); // biome-ignore format: one list
   const bases = upload(session, Int32Array.from([...a.base, ...b.base]));
@@ -39,15 +38,7 @@ export function matmul(session: GpuSession, product: Product): Tensor {
 }
 
 const productText = (hasBias: boolean, accumulates: boolean): string => `
-${TILES}
-fn aOf(from0: i32, i: i32, k: i32) -> f32 {
-  let x = load_a(from0 + min(i, M() - 1) * aRow() + min(k, K() - 1) * aColumn());
-  return select(0.0, x, i < M() && k < K());
-}
-fn bOf(from0: i32, k: i32, j: i32) -> f32 {
-  let x = load_b(from0 + min(k, K() - 1) * bRow() + min(j, N() - 1) * bColumn());
-  return select(0.0, x, j < N() && k < K());
-}
+${TILES}${elementOf("a", "M()", "K()")}${elementOf("b", "K()", "N()")}
 ${entry("tilesM()", "batches()")}
   // h is the matrix of the batch, key0 the first column
   let aAt = bitcast<i32>(word_bases[h]);

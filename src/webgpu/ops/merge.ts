@@ -1,8 +1,7 @@
 /** Partial results over disjoint keys, merged two at a time: lse = log(e^a + e^b), output = e^(a − lse)·x + e^(b − lse)·y. */
 import type { MergeStatesOperation } from "../../backend/array.ts";
-import { tensorOver } from "../../core/device/tensor.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { gpuStorage, uninitialized } from "../device.ts";
+import { float32, gpuStorage } from "../device.ts";
 import { KernelParams, runEach } from "../kernel.ts";
 import type { GpuSession } from "../session.ts";
 import { convertView } from "./copy.ts";
@@ -10,15 +9,6 @@ import { indexFunction } from "./views.ts";
 
 /** Enqueues the merge of states. */
 export function mergeStates(session: GpuSession, { states, output, lse }: MergeStatesOperation): void {
-  const float32 = (shape: readonly number[]) =>
-    tensorOver(
-      uninitialized(
-        "float32",
-        shape.reduce((a, b) => a * b, 1),
-      ),
-      shape,
-      "float32",
-    );
   let [x, a]: [Tensor, Tensor] = [states[0].output, states[0].lse];
   let isOurs = false;
   for (const { output: y, lse: b } of states.slice(1)) {

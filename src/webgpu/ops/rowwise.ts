@@ -49,45 +49,50 @@ const MAPS: Readonly<Record<MapName, readonly [string, string]>> = {
   elu1: ["select(exp(x), x + 1.0, x > 0.0)", "select(y, 1.0, x > 0.0)"],
 };
 
-const map: Runner<"map"> = (session, { map: name, x, y }) =>
-  runEach(session, {
-    inputs: storages({ x }),
-    outputs: storages({ y }),
-    params: new KernelParams(),
-    functions: MAP_FUNCTIONS,
-    body: `let x = load_x(n);\nstore_y(n, ${MAPS[name][0]});`,
-    count: gpuStorage(y).length,
-  });
-
-const mapBackward: Runner<"map-backward"> = (session, { map: name, x, y, dy, dx }) =>
-  runEach(session, {
-    inputs: storages({ x, y, dy }),
-    outputs: storages({ dx }),
-    params: new KernelParams(),
-    functions: MAP_FUNCTIONS,
-    body: `let x = load_x(n);\nlet y = load_y(n);\nstore_dx(n, load_dy(n) * (${MAPS[name][1]}));`,
-    count: gpuStorage(dx).length,
-  });
-
 /** Rows of C numbers. */
 const rowsOf = ({ x, C }: NormOperation | NormBackwardOperation): number =>
   C === 0 ? 0 : gpuStorage(x).length / C;
 
-const norm: Runner<"norm"> = (session, operation) => {
-  const { x, y, stats, weight, bias, C, centered, eps } = operation;
-  const params = new KernelParams();
-  const [columns, count] = [params.i32(C), params.f32(C)];
-  runRows(session, {
-    inputs: storages({ x, weight, bias }),
-    outputs: storages({ y, stats }),
-    params,
-    body: `${
-      centered
-        ? `var sum = 0.0;
+/** x̂ of a row and a column, from the stats. */
+const HAT = (columns: string) => `
+fn hat(row: i32, c: i32) -> f32 {
+  return (load_x(row * ${columns} + c) - load_stats(4 * row) - load_stats(4 * row + 1)) * load_stats(4 * row + 2);
+}`;
+
+const RUNNERS: { readonly [N in RowwiseOperation["name"]]: Runner<N> } = {
+  map: (session, { map: name, x, y }) =>
+    runEach(session, {
+      inputs: storages({ x }),
+      outputs: storages({ y }),
+      params: new KernelParams(),
+      functions: MAP_FUNCTIONS,
+      body: `let x = load_x(n);\nstore_y(n, ${MAPS[name][0]});`,
+      count: gpuStorage(y).length,
+    }),
+  "map-backward": (session, { map: name, x, y, dy, dx }) =>
+    runEach(session, {
+      inputs: storages({ x, y, dy }),
+      outputs: storages({ dx }),
+      params: new KernelParams(),
+      functions: MAP_FUNCTIONS,
+      body: `let x = load_x(n);\nlet y = load_y(n);\nstore_dx(n, load_dy(n) * (${MAPS[name][1]}));`,
+      count: gpuStorage(dx).length,
+    }),
+  norm: (session, operation) => {
+    const { x, y, stats, weight, bias, C, centered, eps } = operation;
+    const params = new KernelParams();
+    const [columns, count] = [params.i32(C), params.f32(C)];
+    runRows(session, {
+      inputs: storages({ x, weight, bias }),
+      outputs: storages({ y, stats }),
+      params,
+      body: `${
+        centered
+          ? `var sum = 0.0;
   EACH(c, ${columns}) { sum += load_x(row * ${columns} + c); }
   let mean = total(thread, sum) / ${count};`
-        : "let mean = 0.0;"
-    }
+          : "let mean = 0.0;"
+      }
   var squares = 0.0;
   EACH(c, ${columns}) { let d = load_x(row * ${columns} + c) - mean; squares += d * d; }
   let r = 1.0 / sqrt(total(thread, squares) / ${count} + ${params.f32(eps)});
@@ -96,28 +101,21 @@ const norm: Runner<"norm"> = (session, operation) => {
     store_y(row * ${columns} + c, hat${weight ? " * load_weight(c)" : ""}${bias ? " + load_bias(c)" : ""});
   }
   if (thread == 0) { store_stats(4 * row, mean); store_stats(4 * row + 1, 0.0); store_stats(4 * row + 2, r); store_stats(4 * row + 3, 0.0); }`,
-    rows: rowsOf(operation),
-  });
-};
-
-/** x̂ of a row and a column, from the stats. */
-const HAT = (columns: string) => `
-fn hat(row: i32, c: i32) -> f32 {
-  return (load_x(row * ${columns} + c) - load_stats(4 * row) - load_stats(4 * row + 1)) * load_stats(4 * row + 2);
-}`;
-
-const normBackward: Runner<"norm-backward"> = (session, operation) => {
-  const { x, dy, stats, weight, dx, dWeight, dBias, C, centered } = operation;
-  const rows = rowsOf(operation);
-  const sums = new KernelParams();
-  const width = sums.i32(C);
-  // First the sums over rows, because dx may be dy.
-  runRows(session, {
-    inputs: storages({ x, dy, stats }),
-    outputs: storages({ dWeight, dBias }),
-    params: sums,
-    functions: HAT(width),
-    body: `var weights = 0.0;
+      rows: rowsOf(operation),
+    });
+  },
+  "norm-backward": (session, operation) => {
+    const { x, dy, stats, weight, dx, dWeight, dBias, C, centered } = operation;
+    const rows = rowsOf(operation);
+    const sums = new KernelParams();
+    const width = sums.i32(C);
+    // First the sums over rows, because dx may be dy.
+    runRows(session, {
+      inputs: storages({ x, dy, stats }),
+      outputs: storages({ dWeight, dBias }),
+      params: sums,
+      functions: HAT(width),
+      body: `var weights = 0.0;
   var biases = 0.0;
   EACH(i, ${sums.i32(rows)}) {
     let g = load_dy(i * ${width} + row);
@@ -127,17 +125,17 @@ const normBackward: Runner<"norm-backward"> = (session, operation) => {
   let w = total(thread, weights);
   let b = total(thread, biases);
   if (thread == 0) { store_dWeight(row, w); store_dBias(row, b); }`,
-    rows: C,
-  });
-  const params = new KernelParams();
-  const [columns, count] = [params.i32(C), params.f32(C)];
-  runRows(session, {
-    inputs: storages({ x, dy, stats, weight }),
-    outputs: storages({ dx }),
-    params,
-    functions: `${HAT(columns)}
+      rows: C,
+    });
+    const params = new KernelParams();
+    const [columns, count] = [params.i32(C), params.f32(C)];
+    runRows(session, {
+      inputs: storages({ x, dy, stats, weight }),
+      outputs: storages({ dx }),
+      params,
+      functions: `${HAT(columns)}
 fn g(row: i32, c: i32) -> f32 { return load_dy(row * ${columns} + c)${weight ? " * load_weight(c)" : ""}; }`,
-    body: `var sum = 0.0;
+      body: `var sum = 0.0;
   var product = 0.0;
   EACH(c, ${columns}) { sum += g(row, c); product += g(row, c) * hat(row, c); }
   let mean = ${centered ? `total(thread, sum) / ${count}` : "0.0"};
@@ -146,36 +144,34 @@ fn g(row: i32, c: i32) -> f32 { return load_dy(row * ${columns} + c)${weight ? "
     let d = g(row, c) - mean - hat(row, c) * along;
     store_dx(row * ${columns} + c, load_stats(4 * row + 2) * d);
   }`,
-    rows,
-  });
-};
-
-const columnSums: Runner<"column-sums"> = (session, { x, sums }) => {
-  const params = new KernelParams();
-  const C = gpuStorage(sums).length;
-  const columns = params.i32(C);
-  runRows(session, {
-    inputs: storages({ x }),
-    outputs: storages({ sums }),
-    params,
-    body: `var sum = 0.0;
+      rows,
+    });
+  },
+  "column-sums": (session, { x, sums }) => {
+    const params = new KernelParams();
+    const C = gpuStorage(sums).length;
+    const columns = params.i32(C);
+    runRows(session, {
+      inputs: storages({ x }),
+      outputs: storages({ sums }),
+      params,
+      body: `var sum = 0.0;
   EACH(i, ${params.i32(C === 0 ? 0 : gpuStorage(x).length / C)}) { sum += load_x(i * ${columns} + row); }
   let all = total(thread, sum);
   if (thread == 0) { store_sums(row, all); }`,
-    rows: C,
-  });
-};
-
-const crossEntropy: Runner<"cross-entropy"> = (session, { logits, targets, V, count, dLogits, loss }) => {
-  const params = new KernelParams();
-  const [columns, weight] = [params.i32(V), params.f32(1 / count)];
-  const places = upload(session, targets);
-  const losses = uninitialized("float32", targets.length);
-  runRows(session, {
-    inputs: { ...storages({ logits }), targets: places },
-    outputs: { ...storages({ dLogits }), losses },
-    params,
-    body: `let label = bitcast<i32>(word_targets[row]);
+      rows: C,
+    });
+  },
+  "cross-entropy": (session, { logits, targets, V, count, dLogits, loss }) => {
+    const params = new KernelParams();
+    const [columns, weight] = [params.i32(V), params.f32(1 / count)];
+    const places = upload(session, targets);
+    const losses = uninitialized("float32", targets.length);
+    runRows(session, {
+      inputs: { ...storages({ logits }), targets: places },
+      outputs: { ...storages({ dLogits }), losses },
+      params,
+      body: `let label = bitcast<i32>(word_targets[row]);
   let isCounted = label >= 0;
   var top = -3.4028234663852886e38;
   EACH(c, ${columns}) { top = max(top, load_logits(row * ${columns} + c)); }
@@ -193,49 +189,37 @@ const crossEntropy: Runner<"cross-entropy"> = (session, { logits, targets, V, co
     let p = exp(load_logits(at) - m) / l - select(0.0, 1.0, c == label);
     store_dLogits(at, select(0.0, p * ${weight}, isCounted));
   }`,
-    rows: targets.length,
-  });
-  columnSums(session, { name: "column-sums", x: losses, sums: loss });
-  for (const s of [places, losses]) s.memory.dispose(s);
-};
-
-const adamw: Runner<"adamw"> = (session, { w, g, m, v, scalars }) => {
-  const params = new KernelParams();
-  const s = Object.fromEntries(Object.entries(scalars).map(([name, x]) => [name, params.f32(x)]));
-  runEach(session, {
-    inputs: storages({ g }),
-    outputs: storages({ w, m, v }),
-    params,
-    body: `let g = ${s.scale} * load_g(n);
+      rows: targets.length,
+    });
+    RUNNERS["column-sums"](session, { name: "column-sums", x: losses, sums: loss });
+    for (const s of [places, losses]) s.memory.dispose(s);
+  },
+  adamw: (session, { w, g, m, v, scalars }) => {
+    const params = new KernelParams();
+    const s = Object.fromEntries(Object.entries(scalars).map(([name, x]) => [name, params.f32(x)]));
+    runEach(session, {
+      inputs: storages({ g }),
+      outputs: storages({ w, m, v }),
+      params,
+      body: `let g = ${s.scale} * load_g(n);
   let m = ${s.beta1} * load_m(n) + ${s.oneMinusBeta1} * g;
   let v = ${s.beta2} * load_v(n) + ${s.oneMinusBeta2} * (g * g);
   store_m(n, m);
   store_v(n, v);
   store_w(n, ${s.weightDecayFactor} * load_w(n) - ${s.rate} * m / (sqrt(v) * ${s.biasCorrection2} + ${s.eps}));`,
-    count: gpuStorage(w).length,
-  });
-};
-
-const add: Runner<"add"> = (session, { a, b, scale, y }) => {
-  const params = new KernelParams();
-  runEach(session, {
-    inputs: storages({ a, b }),
-    outputs: storages({ y }),
-    params,
-    body: `store_y(n, load_a(n) + ${params.f32(scale)} * load_b(n));`,
-    count: gpuStorage(y).length,
-  });
-};
-
-const RUNNERS: { readonly [N in RowwiseOperation["name"]]: Runner<N> } = {
-  map,
-  "map-backward": mapBackward,
-  norm,
-  "norm-backward": normBackward,
-  "column-sums": columnSums,
-  "cross-entropy": crossEntropy,
-  adamw,
-  add,
+      count: gpuStorage(w).length,
+    });
+  },
+  add: (session, { a, b, scale, y }) => {
+    const params = new KernelParams();
+    runEach(session, {
+      inputs: storages({ a, b }),
+      outputs: storages({ y }),
+      params,
+      body: `store_y(n, load_a(n) + ${params.f32(scale)} * load_b(n));`,
+      count: gpuStorage(y).length,
+    });
+  },
 };
 
 /** Enqueues a row-wise operation. */

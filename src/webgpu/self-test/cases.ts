@@ -6,7 +6,6 @@ import type { ArrayOperation } from "../../backend/array.ts";
 import type {
   AttentionOperation,
   Backend,
-  BackwardResult,
   BackwardTensors,
   Extra,
   MapCells,
@@ -17,98 +16,99 @@ import type { RowwiseOperation } from "../../backend/rowwise.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { State } from "../../core/state.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { NumberExpression, type ScoreMod, scoreMod, type Table } from "../../masks/expression/expr.ts";
 import { forwardShape, splitsOf } from "../attention/forward.ts";
 import { type ForwardShape, forwardName } from "../levels.ts";
 import type { GpuSession } from "../session.ts";
+import { type InputMaker, smaller } from "./smaller.ts";
 
 /** What a self-test is for: an operation of the contract, a map, or the copy of a view. */
 export type TestedOperation =
   | Exclude<Operation, AttentionOperation>
-  | { readonly kind: "forward" | "weights"; readonly problem: Problem }
-  | { readonly kind: "backward"; readonly problem: Problem; readonly wanted: readonly Extra[] }
-  | { readonly kind: "map"; readonly problem: Problem }
+  | { readonly kind: "forward" | "weights" | "map"; readonly problem: Problem }
+  | {
+      readonly kind: "backward";
+      readonly problem: Problem;
+      readonly tensors: BackwardTensors;
+      readonly wanted: readonly Extra[];
+    }
   | { readonly kind: "copy"; readonly bytes: number };
 
 /** Makes tensors and runs operations, on the GPU or on the CPU. */
-export interface Maker extends Pick<Backend, "weights" | "backward" | "matmul" | "rowwise" | "array"> {
+export interface Maker
+  extends InputMaker,
+    Pick<Backend, "weights" | "backward" | "matmul" | "rowwise" | "array"> {
   forward(problem: Problem, shape?: ForwardShape): State;
   map(problem: Problem, lse: Tensor, cells: MapCells): Tensor;
-  /** The gradients of masks, sinks and tables alone. */
-  extraGradients(
-    problem: Problem,
-    tensors: BackwardTensors,
-  ): Pick<BackwardResult, "masks" | "sinks" | "tables">;
-  /** A tensor of numbers f(sin(…)) that do not repeat. */
-  input(seed: number, shape: readonly number[], f?: (x: number) => number): Tensor;
   /** A tensor to be written. */
   result(shape: readonly number[], dtype?: DType): Tensor;
   /** A copy of a view in row-major order. */
   copy(view: Tensor): Tensor;
-  /** The state of a forward pass on the CPU: a test of other kernels does not depend on that of the forward pass. */
-  exactState(problemOf: (m: Maker) => Problem): State;
+  /** The state of a forward pass on the CPU, its output in a dtype: a test of other kernels does not depend on that of the forward pass. */
+  exactState(problemOf: (m: Maker) => Problem, dtype?: DType): State;
 }
 
 /** Results by name. */
 export type TestResults = Readonly<Record<string, Tensor | undefined>>;
 
-/** A self-test: the name of what it tests, and how it runs. */
+/** A self-test: the name of what it tests, whether its problem is that of a call made small, or always the same; and how it runs. */
 export interface TestCase {
   readonly kernel: string;
+  readonly isOfCall?: boolean;
   readonly run: (m: Maker) => TestResults;
 }
 
 type Rowwise<N extends RowwiseOperation["name"]> = Extract<RowwiseOperation, { name: N }>;
 type ArrayOf<N extends ArrayOperation["name"]> = Extract<ArrayOperation, { name: N }>;
 
-/** ALiBi's penalty with a slope for each head. `alibi` also reads lists and nested arrays, which a bundle would carry for this test alone. */
-function slopes(source: Tensor): ScoreMod {
-  const data = source.device === "cpu" ? source.toFloat64() : new Float64Array(source.size);
-  const { shape, dtype } = source;
-  const table: Table = { data, type: "float", shape, name: "slopes", strict: false, dtype, source };
-  return scoreMod(({ score, h, q, k }) =>
-    score.sub(new NumberExpression("table", "float", [h], table).mul(q.sub(k).abs().toFloat())),
-  );
-}
-
-/** Two heads of queries that share keys; rows, keys and columns end inside a tile. */
-const attention = (m: Maker, [M, N, D, E]: readonly number[], options: Parameters<typeof resolve>[4]) => {
-  const inputs = [[1, 2, M, D], [1, 1, N, D], [1, 1, N, E]].map((shape, n) => m.input(n + 1, shape)); // biome-ignore format: a row
-  return resolve("webgpu", inputs[0], inputs[1], inputs[2], options);
-};
-const causalProblem = (m: Maker): Problem => attention(m, [33, 41, 12, 10], { isCausal: "lower-right" });
-
 /** The forward pass over two chunks of columns, in more rows than a tile has. */
 export const forwardCase = (shape: ForwardShape): TestCase => ({
   kernel: forwardName(shape),
-  run: (m) => ({
-    ...m.forward(attention(m, [shape.tile.rows + 1, 73, 36, 34], { isCausal: "lower-right" }), shape),
-  }),
-});
-
-/** What follows the forward pass, on its state. */
-const after =
-  (
-    problemOf: (m: Maker) => Problem,
-    run: (m: Maker, problem: Problem, tensors: BackwardTensors) => TestResults,
-  ) =>
-  (m: Maker) => {
-    const state = m.exactState(problemOf);
-    return run(m, problemOf(m), { ...state, dOutput: m.input(4, state.output.shape) });
-  };
-
-const backward = after(causalProblem, (m, problem, tensors) => {
-  const { dQuery, dKey, dValue } = m.backward(problem, tensors, []);
-  return { dQuery, dKey, dValue };
-});
-
-const extraGradients = after(
-  (m) => attention(m, [9, 13, 6, 5], { attnMask: m.input(7, [9, 13]), sinks: [0.5, -1], scoreMod: slopes(m.input(8, [2])) }),
-  (m, problem, tensors) => {
-    const { masks, sinks, tables } = m.extraGradients(problem, tensors);
-    return { dMask: masks[0], dSinks: sinks, dTable: [...tables.values()][0] };
+  run(m) {
+    const M = shape.tile.rows + 1;
+    const inputs = [[1, 2, M, 36], [1, 1, 73, 36], [1, 1, 73, 34]].map((size, n) => m.input(n + 1, size)); // biome-ignore format: a row
+    const problem = resolve("webgpu", inputs[0], inputs[1], inputs[2], { isCausal: "lower-right" });
+    return { ...m.forward(problem, shape) };
   },
-); // biome-ignore format: a row a function
+});
+
+/** What a kernel of attention is printed for, in words. */
+function printedFor({ mask, score, tensors, sinks, deviceSinks, dropoutP, dtype }: Problem): string {
+  const parts = [mask && "a mask", tensors.length > 0 && `${tensors.length} mask tensors`, score && "score mods", (sinks ?? deviceSinks) && "sinks", dropoutP > 0 && "dropout", dtype !== "float32" && dtype]; // biome-ignore format: a row
+  const words = parts.filter(Boolean).join(", ");
+  return words && ` with ${words}`;
+}
+
+/** The test of a call of attention on a small problem of its kind. */
+function attentionCase(
+  session: GpuSession,
+  tested: Extract<TestedOperation, { problem: Problem }>,
+): TestCase {
+  const { kind, problem } = tested;
+  const isSplit = kind === "forward" && splitsOf(problem) > 1;
+  const shape = forwardShape(session, problem);
+  const name = kind !== "forward" ? kind : isSplit ? "forward of split keys" : forwardName(shape);
+  // A table has a kernel that visits each cell for each of its entries.
+  const [M, N] = isSplit ? [3, 600] : kind === "forward" ? [shape.tile.rows + 1, 73] : problem.score ? [9, 13] : [33, 41]; // biome-ignore format: a row
+  const problemOf = (m: Maker) => smaller(m, problem, M, N);
+  const run = (m: Maker): TestResults => {
+    const small = problemOf(m);
+    if (kind === "forward") return { ...m.forward(small, isSplit ? undefined : shape) };
+    const { Hq, Nq, Nk } = small.shape;
+    const heads = Array.from({ length: Hq }, (_, h) => Hq - 1 - h);
+    if (kind === "backward") {
+      const { dOutput, output } = tested.tensors;
+      const state = m.exactState(problemOf, output.dtype);
+      const tensors = { ...state, dOutput: m.input(4, state.output.shape, undefined, dOutput.dtype) };
+      const { masks, tables, ...gradients } = m.backward(small, tensors, tested.wanted);
+      return { ...gradients, ...Object.fromEntries([...masks, ...tables.values()].map((t, n) => [`dExtra${n}`, t])) }; // biome-ignore format: a row
+    }
+    const { lse } = m.exactState(problemOf);
+    if (kind === "weights") return { weights: m.weights(small, lse, { heads, rows: [Nq - 1, 0] }) };
+    const columns = [...new Set([0, Nk >> 2, Nk >> 1, Nk])];
+    return { map: m.map(small, lse, { heads, rows: [...new Set([0, Nq >> 1, Nq])], columns }) };
+  };
+  return { kernel: name + printedFor(problem), isOfCall: true, run };
+}
 
 /** C += Aᵀ·B + bias of two matrices. */
 const product = (m: Maker): TestResults => {
@@ -221,30 +221,14 @@ const ARRAY: { readonly [N in ArrayOperation["name"]]: (m: Maker, o: ArrayOf<N>)
   },
 }; // biome-ignore format: a row an operation
 
-/** Whether a backward pass computes gradients besides those of query, key and value. */
-const hasExtras = ({ problem, wanted }: Extract<TestedOperation, { kind: "backward" }>): boolean =>
-  (wanted.includes("mask") && problem.tensors.some(({ kind }) => kind === "float")) ||
-  (wanted.includes("sinks") && (problem.sinks ?? problem.deviceSinks) !== undefined) ||
-  (wanted.includes("tables") && problem.score !== undefined);
-
-/** The self-tests of what an operation runs. */
-export const casesOf = (session: GpuSession, tested: TestedOperation): TestCase[] =>
-  tested.kind === "backward" && hasExtras(tested)
-    ? [caseOf(session, tested), { kernel: "gradients of masks, sinks and tables", run: extraGradients }]
-    : [caseOf(session, tested)];
-
-function caseOf(session: GpuSession, tested: TestedOperation): TestCase {
+/** The self-test of what an operation runs. */
+export function caseOf(session: GpuSession, tested: TestedOperation): TestCase {
   switch (tested.kind) {
     case "forward":
-      return splitsOf(tested.problem) === 1
-        ? forwardCase(forwardShape(session, tested.problem))
-        : { kernel: "forward of split keys", run: (m) => ({ ...m.forward(attention(m, [3, 600, 6, 5], { isCausal: "lower-right" })) }) };
     case "weights":
-      return { kernel: "weights", run: after(causalProblem, (m, problem, { lse }) => ({ weights: m.weights(problem, lse, { heads: [1, 0], rows: [32, 1, 2] }) })) };
     case "map":
-      return { kernel: "map", run: after(causalProblem, (m, problem, { lse }) => ({ map: m.map(problem, lse, { heads: [1], rows: [0, 9, 33], columns: [0, 3, 20, 41] }) })) };
     case "backward":
-      return { kernel: "backward", run: backward };
+      return attentionCase(session, tested);
     case "matmul":
       return { kernel: "matmul", run: product };
     case "rowwise": {
@@ -275,6 +259,11 @@ function caseOf(session: GpuSession, tested: TestedOperation): TestCase {
   }
 } // biome-ignore format: a case a kernel
 
-/** True where a value counts as right: within float32's rounding for numbers of this size, and the exact infinity or NaN. */
-export const isRight = (got: number, want: number): boolean =>
-  Object.is(got, want) || got === want || Math.abs(got - want) <= 1e-4 * (1 + Math.abs(want));
+/** The share of a number by which it may differ: roundings of float32, or one of a narrow dtype. */
+const SHARES: Partial<Record<DType, number>> = { float16: 2 ** -10, bfloat16: 2 ** -7 };
+
+/** True where a value counts as right: within the rounding of its dtype for numbers of this size, and the exact infinity or NaN. */
+export const isRight = (got: number, want: number, dtype: DType = "float32"): boolean =>
+  Object.is(got, want) ||
+  got === want ||
+  Math.abs(got - want) <= (SHARES[dtype] ?? 1e-4) * (1 + Math.abs(want));
