@@ -20,7 +20,7 @@ import { FIGURES, PLANS, SCREENSHOTS } from "../tools/pictures.mjs";
 import { heed as command } from "./platforms/cli.ts";
 import { FIXTURES } from "./runtimes/fixtures.mjs";
 import { isBuilt } from "./support/built.ts";
-import { isItsTurn } from "./support/cases/count.ts";
+import { inTurn, isItsTurn } from "./support/cases/count.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const read = (name: string) => readFileSync(join(root, name), "utf8");
@@ -227,7 +227,7 @@ describe("the examples", () => {
     const [, output] = opening.split(/ \* Prints:\n/);
     return output.split("\n").flatMap((line) => /^ \* {3}(.*)$/.exec(line)?.slice(1) ?? []);
   };
-  // Their JavaScript is run below, and tools/pack.mjs runs each in a new project.
+  // Half of their JavaScript is run below, by turn, and tools/pack.mjs runs each in a new project.
   const typed = isBuilt
     ? examples.filter((name, at) => name.includes("/cluster/") || isItsTurn(at, 3))
     : examples;
@@ -238,7 +238,8 @@ describe("the examples", () => {
     expect(warnings).toEqual([]);
   });
 
-  it.skipIf(!isBuilt).each(examples.filter((name) => !name.includes("/cluster/")))(
+  const plain = examples.filter((name) => !name.includes("/cluster/"));
+  it.skipIf(!isBuilt).each(inTurn(plain, 2))(
     "%s is also JavaScript, which says how to run it and prints the same",
     async (name) => {
       const file = `dist/${name.replace(/ts$/, "js")}`;

@@ -59,7 +59,8 @@ function typedoc(args) {
 /** Checks that every export has a doc comment and every link in one resolves; throws, after TypeDoc's list, if not. */
 function checkReference() {
   installTypeDoc();
-  typedoc(["--emit", "none"]);
+  // `tsc` finds errors of types; TypeDoc's own search for them takes two thirds of its time.
+  typedoc(["--emit", "none", "--skipErrorChecking"]);
 }
 
 /** Adds links to the Lab and the documentation above the explorer of a page. @param {string} file */

@@ -9,13 +9,23 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 /** @type {import("node:child_process").ChildProcess[]} */
 const children = [];
-/** Ends every command that a failed test left running. */
+/** The command without arguments, which the tests of a file share. @type {ReturnType<typeof start> | undefined} */
+let shared;
+/** Ends every command that a test left running. */
 export function endAll() {
-  for (const child of children) child.kill("SIGKILL");
+  shared = undefined;
+  for (const child of children.splice(0)) child.kill("SIGKILL");
 }
 
-/** Starts `heed view` and returns the address that it prints. @param {string[]} args */
+/** Starts `heed view`, or takes the one that runs without arguments, and returns its address. @param {string[]} args */
 export async function view(...args) {
+  if (args.length > 0) return start(args);
+  const { url } = await (shared ??= start([]));
+  return { url, end: async () => {} };
+}
+
+/** @param {string[]} args */
+async function start(args) {
   const child = spawn(process.execPath, [join(root, "dist/cli/main.js"), "view", "--no-open", ...args]);
   children.push(child);
   const closed = new Promise((resolve) => child.on("close", resolve));
