@@ -385,28 +385,21 @@ for row in weights, output:
   tasks: [
     {
       text: "Find a query for which two words have nearly the same share (less than 2 points apart), each more than 35 %.",
-      near: ({ numbers: n }) => {
+      reached: ({ numbers: n }) => {
         const [a, b] = ordered(n);
-        return n.shares[a] - n.shares[b] < 0.02
-          ? "Level, but each has too little: a longer query is stricter."
-          : n.shares[b] > 0.35
-            ? "Both have enough. Turn the query a little toward the one with less."
-            : "";
-      },
-      done: ({ numbers: n }) => {
-        const [a, b] = ordered(n);
-        return n.shares[b] > 0.35 && n.shares[a] - n.shares[b] < 0.02;
+        const isEnough = n.shares[b] > 0.35;
+        if (n.shares[a] - n.shares[b] < 0.02)
+          return isEnough || "Level, but each has too little: a longer query is stricter.";
+        return isEnough && "Both have enough. Turn the query a little toward the one with less.";
       },
     },
     {
       text: `With Q = X·W, turn the query of the word at the bottom until it gives the word on the upper left more than 60 %.`,
-      near: ({ state, numbers: n }) =>
-        state.mode === "turned" && state.word === IT && n.shares[1] > 0.4
-          ? "That is the direction: turn on."
-          : state.mode === "turned" && state.word !== IT
-            ? "The query of another word turns now: press the word at the bottom."
-            : "",
-      done: ({ state, numbers: n }) => state.mode === "turned" && state.word === IT && n.shares[1] > 0.6,
+      reached: ({ state, numbers: n }) =>
+        state.mode === "turned" &&
+        (state.word !== IT
+          ? "The query of another word turns now: press the word at the bottom."
+          : n.shares[1] > 0.6 || (n.shares[1] > 0.4 && "That is the direction: turn on.")),
     },
   ],
   sentence: (ownText) => ({ ownText }),

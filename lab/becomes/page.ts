@@ -254,24 +254,21 @@ print(f"{cosine:.3f}")`,
   tasks: [
     {
       text: "Find the first layer after which “flies” of “time flies” is nearer to “runs” than to “insect”, with the whole head.",
-      near: ({ state }) =>
+      reached: ({ state }) =>
         state.quarters < 4
           ? "The whole head: 100 %."
-          : state.layer > 2
-            ? "It is nearer to “runs” here. Is it already after an earlier layer?"
-            : "Not here yet.",
-      done: ({ state }) => state.layer === 2 && state.quarters === 4,
+          : state.layer === 2 ||
+            (state.layer > 2
+              ? "It is nearer to “runs” here. Is it already after an earlier layer?"
+              : "Not here yet."),
     },
     {
       text: "After the last layer, find how little of the head is enough to keep “flies” of “time flies” nearer to “runs” than to “insect”.",
-      near: ({ state, numbers: { path } }) =>
-        state.layer !== 6 || state.quarters === 4
-          ? ""
-          : path.near[0][6][0] > path.near[0][6][2]
-            ? "This is enough. Is less enough, too?"
-            : "This is too little: “insect” is nearer.",
-      done: ({ state, numbers: { path } }) =>
-        state.layer === 6 && state.quarters === 1 && path.near[0][6][0] > path.near[0][6][2],
+      reached: ({ state, numbers: { path } }) => {
+        if (state.layer !== 6 || state.quarters === 4) return false;
+        if (!(path.near[0][6][0] > path.near[0][6][2])) return "This is too little: “insect” is nearer.";
+        return state.quarters === 1 || "This is enough. Is less enough, too?";
+      },
     },
   ],
   recall: [

@@ -386,36 +386,26 @@ export const page = definePage<Before, BeforeNumbers>({
   tasks: [
     {
       text: "Train it, then find the first step at which all six letters are right.",
-      near: ({ state, numbers: n }) => {
+      reached: ({ state, numbers: n }) => {
         const first = n.frames.find(({ wrote }) => wrote === [...n.word].reverse().join(""))?.step;
-        return state.at === 0 || n.losses.length < STEPS
-          ? ""
-          : first === undefined
-            ? "It is right at no step with this word. Try another."
-            : state.at > first
-              ? "There is an earlier one."
-              : "Not yet right.";
+        if (state.at === 0) return false;
+        if (first === state.at && state.word === n.word) return true;
+        if (n.losses.length < STEPS) return false;
+        if (first === undefined) return "It is right at no step with this word. Try another.";
+        return state.at > first ? "There is an earlier one." : "Not yet right.";
       },
-      done: ({ state, numbers: n }) =>
-        state.word === n.word &&
-        n.frames.find(({ wrote }) => wrote === [...n.word].reverse().join(""))?.step === state.at &&
-        state.at > 0,
     },
     {
       text: "Give the trained network a word of at least three different letters, two of them the same and beside each other. Does it tell the two apart? Either answer is one.",
-      near: ({ numbers: { word, losses } }) =>
-        losses.length < STEPS
-          ? ""
-          : /(.)\1/.test(word)
-            ? "Now at least three different letters, and the last step."
-            : new Set(word).size < word.length
-              ? "Two are the same, but not beside each other."
-              : "",
-      done: (view) =>
-        view.state.at === STEPS &&
-        view.numbers.losses.length === STEPS &&
-        /(.)\1/.test(view.numbers.word) &&
-        new Set(view.numbers.word).size >= 3,
+      reached: ({ state, numbers: { word, losses } }) => {
+        if (losses.length < STEPS) return false;
+        const letters = new Set(word).size;
+        if (!/(.)\1/.test(word))
+          return letters < word.length && "Two are the same, but not beside each other.";
+        return (
+          (letters >= 3 && state.at === STEPS) || "Now at least three different letters, and the last step."
+        );
+      },
     },
   ],
   recall: [

@@ -255,27 +255,22 @@ print(heads * n * n * size)`,
   tasks: [
     {
       text: "Find the longest text whose weights, all at once, still fit into half of the frame: between 0.9 and 1 GiB.",
-      near: ({ numbers: n, state }) =>
-        state.show !== "time" && !state.one && n.weights > 0.6 * 2 ** 30 && n.weights < 1.5 * 2 ** 30
-          ? `${byteCount(n.weights)}: ${n.weights > 2 ** 30 ? "too much" : "there is still space"}.`
-          : "",
-      done: ({ numbers: n, state }) =>
-        state.show !== "time" && !state.one && n.weights >= 0.9 * 2 ** 30 && n.weights <= 2 ** 30,
+      reached: ({ numbers: { weights }, state }) =>
+        state.show !== "time" &&
+        !state.one &&
+        weights > 0.6 * 2 ** 30 &&
+        weights < 1.5 * 2 ** 30 &&
+        ((weights >= 0.9 * 2 ** 30 && weights <= 2 ** 30) ||
+          `${byteCount(weights)}: ${weights > 2 ** 30 ? "too much" : "there is still space"}.`),
     },
     {
       text: "Measure, and guess the time of 4,096 words to within a third before you run it.",
-      near: (view) => {
-        const large = took(view.numbers, LARGE);
-        return large === undefined || view.state.ghost === 0
-          ? ""
-          : `Your guess was ${number(view.state.ghost / large)} times what it took. That is a result, too: a clock is no formula. Measure again to try once more.`;
-      },
-      done: (view) => {
-        const large = took(view.numbers, LARGE);
+      reached: ({ numbers, state: { ghost } }) => {
+        const large = took(numbers, LARGE);
+        if (large === undefined || ghost === 0) return false;
         return (
-          large !== undefined &&
-          view.state.ghost > 0 &&
-          Math.abs(Math.log(view.state.ghost / large)) < Math.log(4 / 3)
+          Math.abs(Math.log(ghost / large)) < Math.log(4 / 3) ||
+          `Your guess was ${number(ghost / large)} times what it took. That is a result, too: a clock is no formula. Measure again to try once more.`
         );
       },
     },

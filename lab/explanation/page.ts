@@ -370,28 +370,28 @@ print(f"{correlation:.4f}")`,
   tasks: [
     {
       text: "Find a head that gives one token more than 90 % of its attention, and whose effect is less than 1° (with the weight set to 0).",
-      near: ({ state, numbers: n }) =>
-        state.how !== "silent"
-          ? "With the weight set to 0, not hidden."
-          : rowOf(n).some(({ weight }) => weight > 0.9)
-            ? "More than 90 %, but it has an effect."
-            : rowOf(n).some(({ weight, angle }) => weight > 0.6 && angle < 1)
-              ? "Little effect. A weight of more than 90 % is wanted."
-              : "",
-      done: ({ state, numbers: n }) =>
-        state.how === "silent" && rowOf(n).some(({ weight, angle }) => weight > 0.9 && angle < 1),
+      reached: ({ state, numbers: n }) => {
+        if (state.how !== "silent") return "With the weight set to 0, not hidden.";
+        const without = rowOf(n).filter(({ angle }) => angle < 1);
+        if (rowOf(n).some(({ weight }) => weight > 0.9))
+          return without.some(({ weight }) => weight > 0.9) || "More than 90 %, but it has an effect.";
+        return (
+          without.some(({ weight }) => weight > 0.6) && "Little effect. A weight of more than 90 % is wanted."
+        );
+      },
     },
     {
       text: "In “fruit flies like a banana”, find the head in which a link of “flies” to another word has the largest effect of all 72 heads.",
-      near: ({ state, numbers: n }) =>
-        state.data === "fruit" && state.how === "silent" && Math.max(...n.row.angles) > 10
-          ? `${degrees(Math.max(...n.row.angles))} here, and more in another head, or this link is to a mark.`
-          : "",
-      done: ({ state, numbers: n }) => {
-        if (state.ownText !== "" || state.data !== "fruit" || state.how !== "silent") return false;
+      reached: ({ state, numbers: n }) => {
+        if (state.data !== "fruit" || state.how !== "silent") return false;
         const isOther = (i: number) => !isMark(n, i) && i % n.words.length !== n.query;
-        const angles = n.angles.map((angle, i) => (isOther(i) ? angle : 0));
-        return Math.floor(indexOfLargest(angles) / n.words.length) === n.layer * n.heads + n.head;
+        const best = indexOfLargest(n.angles.map((angle, i) => (isOther(i) ? angle : 0)));
+        if (state.ownText === "" && Math.floor(best / n.words.length) === n.layer * n.heads + n.head)
+          return true;
+        const largest = Math.max(...n.row.angles);
+        return (
+          largest > 10 && `${degrees(largest)} here, and more in another head, or this link is to a mark.`
+        );
       },
     },
   ],

@@ -86,9 +86,8 @@ export interface LabStep<S extends LabState, N> {
 /** A task that ticks itself. It is not done in the state of any step. */
 export interface LabTask<S extends LabState, N> {
   readonly text: string;
-  done(view: LabView<S, N>): boolean;
-  /** What is missing, where the reader is near; "" for nothing to say. Asked only until the task is done. */
-  near(view: LabView<S, N>): string;
+  /** True where it is done; what is missing, where the reader is near; else false. */
+  reached(view: LabView<S, N>): boolean | string;
 }
 
 /** The last task of a page: a line or two that the reader writes, checked by running them on new numbers: those of lab/open-tasks.ts. */

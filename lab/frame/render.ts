@@ -152,9 +152,12 @@ export function renderTasks<S extends LabState, N>(
   done: readonly boolean[],
   view: LabView<S, N>,
 ): TemplateResult {
-  const near = (i: number) => (view.changed && !done[i] ? page.tasks[i].near(view) : "");
+  const near = (i: number) => {
+    const missing = view.changed && !done[i] && page.tasks[i].reached(view);
+    return typeof missing === "string" ? html` <i class="near">${missing}</i>` : nothing;
+  };
   return html`<ul class="tasks">${page.tasks.map(
     ({ text }, i) =>
-      html`<li class=${done[i] ? "done" : ""}><span class="tick" role="img" aria-label=${/* text */ done[i] ? "done" : "not yet"}>${done[i] ? "✓" : "○"}</span> <span>${text}${near(i) === "" ? nothing : html` <i class="near">${near(i)}</i>`}</span></li>`,
+      html`<li class=${done[i] ? "done" : ""}><span class="tick" role="img" aria-label=${/* text */ done[i] ? "done" : "not yet"}>${done[i] ? "✓" : "○"}</span> <span>${text}${near(i)}</span></li>`,
   )}</ul>`;
 }

@@ -387,21 +387,19 @@ print(f"{average(weights) * average(value):.3f}")`,
   tasks: [
     {
       text: "In “time flies like an arrow”, mute heads until the average gives “time” more than the start mark, with at least seven of the twelve heads still on.",
-      near: ({ numbers: n, state }) =>
-        state.ownText === "" && state.groups === HEADS && n.average[n.target] > n.average[0]
-          ? "“time” leads, with fewer than seven heads. Which of the muted ones rests less than the others?"
-          : "",
-      done: ({ numbers: n, state }) =>
+      reached: ({ numbers: n, state }) =>
         state.ownText === "" &&
         state.groups === HEADS &&
-        headsOn(n.on).length >= 7 &&
-        n.average[n.target] > n.average[0],
+        n.average[n.target] > n.average[0] &&
+        (headsOn(n.on).length >= 7 ||
+          "“time” leads, with fewer than seven heads. Which of the muted ones rests less than the others?"),
     },
     {
       text: "Find a pair of heads for which the average of the outputs and average weights × average values are more than 60 % apart.",
-      near: ({ numbers: n, state }) =>
-        state.groups === HEADS && headsOn(n.on).length === 2 ? `This pair: ${percent(n.apart)}.` : "",
-      done: ({ numbers: n, state }) => state.groups === HEADS && headsOn(n.on).length === 2 && n.apart > 1,
+      reached: ({ numbers: n, state }) =>
+        state.groups === HEADS &&
+        headsOn(n.on).length === 2 &&
+        (n.apart > 1 || `This pair: ${percent(n.apart)}.`),
     },
   ],
   recall: [

@@ -396,24 +396,22 @@ for scores in before, after:
   tasks: [
     {
       text: "In the normal run, find the first step of the slider at which “was” gives the animal more than half.",
-      near: ({ state, numbers: n }) =>
-        state.run !== "learned" || state.step === LAST
-          ? ""
-          : n.shares[n.steps.indexOf(state.step)] > 0.5
-            ? "More than half. Is it already at an earlier step?"
-            : "Less than half here.",
-      done: ({ state, numbers: n }) =>
-        state.run === "learned" && state.step === n.steps[n.shares.findIndex((one) => one > 0.5)],
+      reached: ({ state, numbers: n }) => {
+        if (state.run !== "learned") return false;
+        if (state.step === n.steps[n.shares.findIndex((one) => one > 0.5)]) return true;
+        if (state.step === LAST) return false;
+        const isMore = n.shares[n.steps.indexOf(state.step)] > 0.5;
+        return isMore ? "More than half. Is it already at an earlier step?" : "Less than half here.";
+      },
     },
     {
       text: "Find a run and a step at which the model is right with more than 90 %, while this head gives the animal less than 1 %.",
-      near: (view) =>
-        view.numbers.says[view.numbers.right] > 0.9
-          ? "The model is right. The head still gives the animal more than 1 %."
-          : share(view) < 0.01
-            ? "The head gives the animal less than 1 %. The model is not right yet."
-            : "",
-      done: (view) => view.numbers.says[view.numbers.right] > 0.9 && share(view) < 0.01,
+      reached: (view) => {
+        const isLow = share(view) < 0.01;
+        if (view.numbers.says[view.numbers.right] > 0.9)
+          return isLow || "The model is right. The head still gives the animal more than 1 %.";
+        return isLow && "The head gives the animal less than 1 %. The model is not right yet.";
+      },
     },
   ],
   recall: [

@@ -384,26 +384,19 @@ for row in formula, finite, heed:
   tasks: [
     {
       text: "Build the mask for a model that writes this text: causal, and no word looks at a pad, not even the pads themselves.",
-      near: ({ state }) => {
+      reached: ({ state }) => {
         const wanted = presetsOf(state.ownText)["causal + padding"];
         const wrong = state.mask.filter((bit, at) => bit !== wanted[at]).length;
-        return state.inverted && wrong === 0
-          ? "The bits are right, and read the other way round."
-          : wrong > 0 && wrong <= 40
-            ? `${wrong} of ${wanted.length} cells are not right yet.`
-            : "";
+        if (wrong === 0) return !state.inverted || "The bits are right, and read the other way round.";
+        return wrong <= 40 && `${wrong} of ${wanted.length} cells are not right yet.`;
       },
-      done: ({ state }) =>
-        !state.inverted &&
-        state.mask.every((bit, at) => bit === presetsOf(state.ownText)["causal + padding"][at]),
     },
     {
       text: "In the sentence about the cat, make the “the” before “mat” give “mat” more than 90 %.",
-      near: ({ state, numbers: n }) =>
-        state.ownText === "" && n.weights[5][6] > 0.5
-          ? `It gives ${percent(n.weights[5][6])} now. What else may it look at?`
-          : "",
-      done: ({ state, numbers: n }) => state.ownText === "" && n.weights[5][6] > 0.9,
+      reached: ({ state, numbers: n }) =>
+        state.ownText === "" &&
+        (n.weights[5][6] > 0.9 ||
+          (n.weights[5][6] > 0.5 && `It gives ${percent(n.weights[5][6])} now. What else may it look at?`)),
     },
   ],
   recall: [

@@ -252,21 +252,26 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
   tasks: [
     {
       text: "At × 100, make the largest gradient greater than 0.1.",
-      near: ({ state, numbers: n }) =>
-        state.times >= 99.5 && Math.max(...n.gradient.map(Math.abs)) > 1e-6
-          ? "It grows. The two largest must be more nearly level: 0.01 apart is × 100 a difference of 1."
-          : "",
-      done: ({ state, numbers: n }) => state.times >= 99.5 && Math.max(...n.gradient.map(Math.abs)) > 0.1,
+      reached: ({ state, numbers: n }) => {
+        const largest = Math.max(...n.gradient.map(Math.abs));
+        return (
+          state.times >= 99.5 &&
+          (largest > 0.1 ||
+            (largest > 1e-6 &&
+              "It grows. The two largest must be more nearly level: 0.01 apart is × 100 a difference of 1."))
+        );
+      },
     },
     {
       text: "Find where the 2,000 rows have half of the entropy that equal shares would have (between × 1 and × 5).",
-      near: ({ state, numbers: n }) => {
+      reached: ({ state, numbers: n }) => {
         const part = n.rows.entropy / Math.log(state.keys);
-        return Math.abs(part - 0.5) < 0.15
-          ? `${percent(part)} of it is left: ${part > 0.5 ? "a little more" : "a little less"}.`
-          : "";
+        const off = Math.abs(part - 0.5);
+        return (
+          off < 0.02 ||
+          (off < 0.15 && `${percent(part)} of it is left: ${part > 0.5 ? "a little more" : "a little less"}.`)
+        );
       },
-      done: ({ state, numbers: n }) => Math.abs(n.rows.entropy / Math.log(state.keys) - 0.5) < 0.02,
     },
   ],
   recall: [

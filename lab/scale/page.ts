@@ -327,21 +327,18 @@ print(" ".join(f"{x:.3f}" for x in weights))`,
   tasks: [
     {
       text: "At dₖ = 16 and √dₖ, throw until the variance is below 0.985. What does that say about one throw?",
-      near: ({ numbers: n, state }) =>
-        state.data === "random" && state.power === 4 && state.divisor === "√dk"
-          ? `${number(n.divided)} in this throw. Throw again.`
-          : "",
-      done: ({ numbers: n, state }) =>
-        state.power === 4 && state.divisor === "√dk" && state.data === "random" && n.divided < 0.985,
+      reached: ({ numbers: n, state }) =>
+        state.data === "random" &&
+        state.power === 4 &&
+        state.divisor === "√dk" &&
+        (n.divided < 0.985 || `${number(n.divided)} in this throw. Throw again.`),
     },
     {
       text: "Find a dₖ and a divisor other than √dₖ with a variance between 0.9 and 1.1.",
-      near: ({ numbers: n, state }) =>
-        state.divisor !== "√dk" && n.divided > 0.5 && n.divided < 2
-          ? "Near 1. Which dₖ makes this divisor right?"
-          : "",
-      done: ({ numbers: n, state }) =>
-        state.divisor !== "√dk" && state.data === "random" && Math.abs(n.divided - 1) < 0.1,
+      reached: ({ numbers: { divided }, state }) =>
+        state.divisor !== "√dk" &&
+        ((state.data === "random" && Math.abs(divided - 1) < 0.1) ||
+          (divided > 0.5 && divided < 2 && "Near 1. Which dₖ makes this divisor right?")),
     },
   ],
   recall: [

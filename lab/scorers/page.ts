@@ -270,18 +270,16 @@ for row in shares:
   tasks: [
     {
       text: "Find a d and an n at which additive’s hidden layer would take more than 500 MiB, if it were kept.",
-      near: ({ numbers: n }) =>
-        n.all[2].bytes > 100 * 2 ** 20 ? `${size(n.all[2].bytes)} now. It grows with n · n · d.` : "",
-      done: ({ numbers: n }) => n.all[2].bytes > 500 * 2 ** 20,
+      reached: ({ numbers: { all } }) =>
+        all[2].bytes > 500 * 2 ** 20 ||
+        (all[2].bytes > 100 * 2 ** 20 && `${size(all[2].bytes)} now. It grows with n · n · d.`),
     },
     {
       text: "At d = 16, throw until the row on the screen has a largest dot share that is 15 points above the mean of its 64 rows.",
-      near: ({ state, numbers: n }) =>
-        state.power === 4
-          ? `This row is ${percent(Math.max(...n.all[0].shares) - n.all[0].largest)} above it.`
-          : "",
-      done: ({ state, numbers: n }) =>
-        state.power === 4 && Math.max(...n.all[0].shares) > n.all[0].largest + 0.15,
+      reached: ({ state, numbers: n }) => {
+        const above = Math.max(...n.all[0].shares) - n.all[0].largest;
+        return state.power === 4 && (above > 0.15 || `This row is ${percent(above)} above it.`);
+      },
     },
   ],
   recall: [

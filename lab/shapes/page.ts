@@ -223,24 +223,22 @@ export const page = definePage<Shapes, ShapesNumbers>({
   tasks: [
     {
       text: "Make the score matrix 3 × 7: three words look at seven others.",
-      near: ({ state, numbers: n }) =>
-        state.view === "call" && n.weights.at(-2) === 3 && n.weights.at(-1) !== 7
-          ? state.self
-            ? "Three look. At others: they must not look at themselves."
-            : "Three look. Now the words that are looked at."
-          : n.weights.at(-2) === 7 && n.weights.at(-1) === 3
-            ? "That is 7 × 3: rows are the words that look."
-            : "",
-      done: ({ state, numbers: n }) =>
-        state.view === "call" && state.wrong === "" && n.weights.at(-2) === 3 && n.weights.at(-1) === 7,
+      reached: ({ state, numbers: n }) => {
+        const [rows, columns] = [n.weights.at(-2), n.weights.at(-1)];
+        if (rows === 7 && columns === 3) return "That is 7 × 3: rows are the words that look.";
+        if (state.view !== "call" || rows !== 3) return false;
+        if (columns === 7) return state.wrong === "";
+        return state.self
+          ? "Three look. At others: they must not look at themselves."
+          : "Three look. Now the words that are looked at.";
+      },
     },
     {
       text: "Transpose V, then pull edges until nothing is refused, though every output is wrong.",
-      near: ({ state, numbers: n }) =>
-        state.view === "call" && state.wrong === "value" && n.error !== ""
-          ? `Refused: V has ${state.dv} rows, and S ${state.m} columns.`
-          : "",
-      done: ({ state, numbers: n }) => state.view === "call" && state.wrong === "value" && n.error === "",
+      reached: ({ state, numbers: n }) =>
+        state.view === "call" &&
+        state.wrong === "value" &&
+        (n.error === "" || `Refused: V has ${state.dv} rows, and S ${state.m} columns.`),
     },
   ],
   recall: [

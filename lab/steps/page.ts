@@ -376,27 +376,28 @@ for row in [*shares, *output]:
   tasks: [
     {
       text: "Change one number of Q or K so that the second word looks most at the fourth.",
-      near: ({ numbers: n, state }) =>
-        n.shares[1][3] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][2])
-          ? "It looks there, but more than one number was changed. Reset, and find the one."
-          : state.row === 1 && n.shares[1][3] > 0.25
-            ? "The fourth has gained. Another word still has more."
-            : "",
-      done: ({ numbers: n, state }) =>
-        [...state.q, ...state.k].filter((value, i) => value !== [...fields.q.initial, ...fields.k.initial][i])
-          .length === 1 && n.shares[1][3] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][2]),
+      reached: ({ numbers: n, state }) => {
+        const first = [...fields.q.initial, ...fields.k.initial];
+        const changed = [...state.q, ...state.k].filter((value, i) => value !== first[i]).length;
+        const [, [a, b, c, d]] = n.shares;
+        if (d > Math.max(a, b, c))
+          return (
+            changed === 1 || "It looks there, but more than one number was changed. Reset, and find the one."
+          );
+        return state.row === 1 && d > 0.25 && "The fourth has gained. Another word still has more.";
+      },
     },
     {
       text: "Make the second word look at all four words equally by changing only its query.",
-      near: ({ numbers: n, state }) =>
-        Math.max(...n.shares[1]) - Math.min(...n.shares[1]) < 0.2
-          ? state.k.join() === fields.k.initial.join()
-            ? "Nearly. Which query makes every score the same, whatever the keys are?"
-            : "Keys were changed, too. Reset, and change only its query."
-          : "",
-      done: ({ numbers: n, state }) =>
-        state.k.join() === fields.k.initial.join() &&
-        n.shares[1].every((share) => Math.abs(share - 0.25) < 1e-9),
+      reached: ({ numbers: n, state }) => {
+        const [, second] = n.shares;
+        const isPlain = state.k.join() === fields.k.initial.join();
+        if (isPlain && second.every((share) => Math.abs(share - 0.25) < 1e-9)) return true;
+        if (!(Math.max(...second) - Math.min(...second) < 0.2)) return false;
+        return isPlain
+          ? "Nearly. Which query makes every score the same, whatever the keys are?"
+          : "Keys were changed, too. Reset, and change only its query.";
+      },
     },
   ],
   recall: [

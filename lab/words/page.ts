@@ -272,26 +272,21 @@ for word, share in zip(words, shares):
   tasks: [
     {
       text: "In the sentence about the green bank, find a word that gives another word more than half of its attention.",
-      near: ({ state, numbers: { lines } }) =>
-        state.line === "green" && lines[0].shares.some((share, j) => share > 0.5 && lines[0].marks[j])
-          ? "More than half goes to a mark here: this word rests."
-          : "",
-      done: ({ state, numbers: { lines } }) =>
-        state.line === "green" && lines[0].shares.some((share, j) => share > 0.5 && !lines[0].marks[j]),
+      reached: ({ state, numbers: { lines } }) => {
+        const strong = lines[0].marks.filter((_, j) => lines[0].shares[j] > 0.5);
+        if (state.line !== "green" || strong.length === 0) return false;
+        return !strong[0] || "More than half goes to a mark here: this word rests.";
+      },
     },
     {
       text: "Type a sentence of your own with “bank” or “flies”, and find a head in which that word looks at another word of your sentence, and not at a mark.",
-      near: ({ state, numbers: { lines } }) =>
-        state.line === "own" && /^(?:banks?|fl(?:y|ies))$/.test(lines[0].tokens[lines[0].looks])
-          ? "The word is right. In this head it looks at itself or at a mark: try another head. If none of the sixteen has it, this model does not see the link: try another sentence."
-          : "",
-      done: ({ state, numbers: { lines } }) => {
+      reached: ({ state, numbers: { lines } }) => {
         const [line] = lines;
+        if (state.line !== "own" || !/^(?:banks?|fl(?:y|ies))$/.test(line.tokens[line.looks])) return false;
+        const [best] = ranked(line);
         return (
-          state.line === "own" &&
-          /^(?:banks?|fl(?:y|ies))$/.test(line.tokens[line.looks]) &&
-          !line.marks[ranked(line)[0]] &&
-          ranked(line)[0] !== line.looks
+          (!line.marks[best] && best !== line.looks) ||
+          "The word is right. In this head it looks at itself or at a mark: try another head. If none of the sixteen has it, this model does not see the link: try another sentence."
         );
       },
     },

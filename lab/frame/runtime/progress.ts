@@ -50,7 +50,7 @@ export class ReaderProgress<S extends LabState, N> {
     const { tasks } = this.#state.page;
     if (view.changed || this.#state.pointed)
       for (const [i, task] of tasks.entries())
-        if (!this.#done[i] && task.done(view)) this.#finish(i, task.text);
+        if (!this.#done[i] && task.reached(view) === true) this.#finish(i, task.text);
     return this.#done;
   }
 
