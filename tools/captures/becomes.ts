@@ -15,6 +15,7 @@ import { configure, Tensor } from "../../src/index.ts";
 import { intervene, readModel, type TextModel } from "../../src/models/index.ts";
 import type { ForwardOptions } from "../../src/models/transformer/attend.ts";
 import type { FloatTensor } from "../../src/nn/index.ts";
+import { cosine, dot } from "./numbers.ts";
 
 /** The head that is turned down. */
 const [LAYER, HEAD] = [0, 4];
@@ -71,8 +72,6 @@ const scaled = (strength: number): ForwardOptions => ({
   },
 });
 
-const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-
 /** Vectors in an orthonormal basis of their span without the zeros at their ends (Gram and Schmidt, twice for the rounding). */
 function coordinates(vectors: readonly Float64Array[]): number[][] {
   const basis: Float64Array[] = [];
@@ -92,8 +91,6 @@ function coordinates(vectors: readonly Float64Array[]): number[][] {
     return numbers.slice(0, numbers.findLastIndex((x) => x !== 0) + 1);
   });
 }
-
-const cosine = (a: Float64Array, b: Float64Array) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 
 async function write(folder: string): Promise<void> {
   configure({ simd: "strict", threads: 1 });

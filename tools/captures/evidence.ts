@@ -10,6 +10,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Component, TextModel } from "../../src/models/index.ts";
 import { measureEffects, readModel, recordActivations, splitScore } from "../../src/models/index.ts";
 import { contrastOf, openStore } from "../../src/view/index.ts";
+import { cosine } from "./numbers.ts";
 
 const FLIES = ["time flies like an arrow", "fruit flies like a banana"] as const;
 const [LAYER, HEAD] = [0, 4];
@@ -57,34 +58,21 @@ function statesOf(model: TextModel, text: string, word: string): Float64Array[] 
   });
 }
 
-function cosine(a: Float64Array, b: Float64Array): number {
-  const dot = (x: Float64Array, y: Float64Array) => x.reduce((sum, value, n) => sum + value * y[n], 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
-}
-
 /** The score of a link against the mean of the row's other keys, by word × word, position × position, and the rest. */
 function reasons(model: TextModel, [text, from, to]: (typeof LINKS)[number]) {
   const [query, key] = [placeOf(model, text, from), placeOf(model, text, to)];
-  const { score, terms, rest } = splitScore(model, text, {
-    layer: LAYER,
-    head: HEAD,
-    query,
-    key,
-    top: 10_000,
-  });
+  const cell = { layer: LAYER, head: HEAD, query, key };
+  const { score, terms, rest } = splitScore(model, text, { ...cell, top: 10_000 });
   const both = (kind: Component["kind"]) =>
     terms
       .filter((term) => term.query.kind === kind && term.key.kind === kind)
       .reduce((sum, { difference }) => sum + difference, 0);
   const [words, positions] = [both("word"), both("position")];
   if (Math.abs(rest.difference) > 1e-6) throw new Error("terms are left out of the split");
+  const left = score.difference - words - positions;
   return {
     ...{ text, query: from, key: to, score: round(score.difference) },
-    ...{
-      words: round(words),
-      positions: round(positions),
-      rest: round(score.difference - words - positions),
-    },
+    ...{ words: round(words), positions: round(positions), rest: round(left) },
     command: `heed why sentence-transformers/all-MiniLM-L6-v2 "${text}" --layer ${LAYER} --head ${HEAD} --query ${from} --key ${to}`,
   };
 }
@@ -97,17 +85,8 @@ async function linkOf([file, text, from, to, layer, head]: (typeof SHOWN)[number
   const [query, key] = [queryTokens.lastIndexOf(from), queryTokens.indexOf(to)];
   const { weight, others, offset } = await contrastOf(store, { block: 0, layer, head }, query, key);
   store.dispose();
-  return {
-    text,
-    from,
-    to,
-    layer,
-    head,
-    query,
-    key,
-    ...{ weight: round(weight), others: round(others) },
-    offset: round(offset),
-  };
+  const link = { text, from, to, layer, head, query, key };
+  return { ...link, weight: round(weight), others: round(others), offset: round(offset) };
 }
 
 const model = await readModel(process.argv[2]);

@@ -16,7 +16,6 @@
  */
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { toFloat16 } from "../../src/core/dtype.ts";
 import { configure, Tensor } from "../../src/index.ts";
 import type { Gpt2 } from "../../src/models/families/gpt/gpt2.ts";
 import type { LayerAttention } from "../../src/models/transformer/attend.ts";
@@ -29,6 +28,7 @@ import {
   schedule,
   train,
 } from "../../src/train/index.ts";
+import { headOf, packed } from "./numbers.ts";
 
 const ANIMALS = ["cat", "dog", "bird", "horse", "fox", "bear", "duck", "mouse"];
 /** What each animal is, in the same order. */
@@ -112,14 +112,8 @@ interface Moment {
   readonly sentences: Readonly<Record<string, { query: string; key: string; says: readonly number[] }>>;
 }
 
-/** Rows of the head [N, d] as float16 in base64. */
-function packed(heads: Tensor): string {
-  const [, N, d] = heads.shape;
-  const bits = Uint16Array.from({ length: N * d }, (_, i) =>
-    toFloat16(heads.at(HEAD.head, Math.floor(i / d), i % d)),
-  );
-  return Buffer.from(bits.buffer).toString("base64");
-}
+/** Rows of the head, [N, d]. */
+const stored = (heads: Tensor) => packed(headOf(heads, HEAD.head));
 
 function momentOf(model: Gpt2, step: number, tossed: boolean): Moment {
   const { inputs, targets } = batchOf(new Generator(SEED, 1), HELD_OUT, tossed, true);
@@ -139,7 +133,7 @@ function momentOf(model: Gpt2, step: number, tossed: boolean): Moment {
       const scores = WORDS.map((_, id) => logits.at(was, id));
       const sum = scores.reduce((total, score) => total + Math.exp(score), 0);
       const says = REASONS.map((word) => Number((Math.exp(scores[WORDS.indexOf(word)]) / sum).toFixed(4)));
-      return [name, { query: packed(layer!.query), key: packed(layer!.key), says }];
+      return [name, { query: stored(layer!.query), key: stored(layer!.key), says }];
     }),
   );
   return { step, surprise: Number(surprise.toFixed(4)), sentences };

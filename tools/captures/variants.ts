@@ -7,9 +7,9 @@
  * Layer 0, head 0 attends to the previous word; layer 0, head 1 averages the whole text. Needs Node ≥ 22.18.
  */
 import { writeFileSync } from "node:fs";
-import { toFloat16 } from "../../src/core/dtype.ts";
 import type { Tensor } from "../../src/index.ts";
 import { locateShipped, readModel } from "../../src/models/index.ts";
+import { headOf, packed } from "./numbers.ts";
 
 const TEXT =
   `A head of attention reads every word of a text and decides how much of each to take. Most heads look near by: at the word
@@ -22,17 +22,11 @@ const HEADS = { previous: [0, 0], average: [0, 1] } as const;
 
 const { attention } = await readModel(locateShipped("encoder"));
 const { layers, tokens } = attention(TEXT);
-const packed = (heads: Tensor, head: number) => {
-  const [, N, d] = heads.shape;
-  const bits = Uint16Array.from({ length: N * d }, (_, i) =>
-    toFloat16(heads.at(head, Math.floor(i / d), i % d)),
-  );
-  return Buffer.from(bits.buffer).toString("base64");
-};
+const stored = (heads: Tensor, head: number) => packed(headOf(heads, head));
 const tensors = Object.fromEntries(
   Object.entries(HEADS).map(([name, [layer, head]]) => {
     const { query, key, value } = layers[layer];
-    return [name, { query: packed(query, head), key: packed(key, head), value: packed(value, head) }];
+    return [name, { query: stored(query, head), key: stored(key, head), value: stored(value, head) }];
   }),
 );
 writeFileSync(

@@ -9,42 +9,26 @@
  */
 import { writeFileSync } from "node:fs";
 import { SENTENCES } from "../../lab/words/sentences.ts";
-import { toFloat16 } from "../../src/core/dtype.ts";
-import { attentionWeights, configure, type Tensor } from "../../src/index.ts";
+import { attentionWeights, configure } from "../../src/index.ts";
 import { measureEffects, readModel, recordActivations, type TextModel } from "../../src/models/index.ts";
+import { headOf, packed } from "./numbers.ts";
 
 /** The head that the pages look at. */
 const [LAYER, HEAD] = [0, 4];
 /** The pair of "Many heads" and of "Is attention an explanation?". */
 const PAIR = ["time", "fruit"] as const;
 
-const packed = (numbers: ArrayLike<number>) =>
-  Buffer.from(Uint16Array.from(Array.from(numbers, toFloat16)).buffer).toString("base64");
-
-/** One head of [heads, N, d] as [N, d] numbers. */
-function headOf(all: Tensor, head: number): Float64Array {
-  const [, N, d] = all.shape.slice(-3);
-  return all.toFloat64().subarray(head * N * d, (head + 1) * N * d);
-}
-
 /** W^O of a layer, [384, 384]: row i makes number i. */
 function projectionOf(model: TextModel, layer: number): Float64Array {
-  const full = `bert.encoder.layer.${layer}.attention.output.dense.weight`;
-  const parameter = model.model.parameters().get(full);
-  if (parameter === undefined) throw new Error(`the model has no ${full}`);
-  return parameter.toFloat64();
+  const name = `bert.encoder.layer.${layer}.attention.output.dense.weight`;
+  return model.model.parameters().get(name)!.toFloat64();
 }
 
 function sentencesOf(model: TextModel): string {
   const captures = Object.entries(SENTENCES).map(([name, { text }]) => {
     const { tokens, layers } = model.attention(text);
     const { query, key } = layers[LAYER];
-    const capture = {
-      tokens,
-      query: packed(headOf(query, HEAD)),
-      key: packed(headOf(key, HEAD)),
-    };
-    return [name, capture];
+    return [name, { tokens, query: packed(headOf(query, HEAD)), key: packed(headOf(key, HEAD)) }];
   });
   return `/**
  * One head of a trained model on the sentences of "Words": queries and keys of layer ${LAYER}, head ${HEAD} (both counted from 0) of
@@ -110,15 +94,9 @@ function linksOf(model: TextModel): string {
     const { text, looks: word } = SENTENCES[name];
     const { tokens, layers } = model.attention(text);
     const query = tokens.indexOf(word);
-    const turned = (key: number, renormalize: boolean) => {
-      const { effects } = measureEffects(
-        model,
-        text,
-        { of: "state", position: query },
-        { link: { query, key, renormalize } },
-      );
-      return effects;
-    };
+    const state = { of: "state", position: query } as const;
+    const turned = (key: number, renormalize: boolean) =>
+      measureEffects(model, text, state, { link: { query, key, renormalize } }).effects;
     const weights: number[] = [];
     const moves: number[] = [];
     for (const { query: q, key, value, lse, options } of layers) {
