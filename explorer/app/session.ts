@@ -13,7 +13,7 @@ import type { DrawnFigure } from "../../src/view/figure/drawn.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import type { FigureTable } from "../../src/view/figure/table.ts";
 import { type Axis, axisOf, nearest } from "../canvas/axis.ts";
-import { cached } from "../canvas/lru.ts";
+import { cached } from "../canvas/cached.ts";
 import { StoreAnswers } from "../state/answers.ts";
 import { DEFAULT, type HeadName, namedParts, type State, sameHead } from "../state/state.ts";
 import type { Opening } from "./sources.ts";

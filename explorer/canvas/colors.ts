@@ -4,8 +4,8 @@
  */
 import { colorTable, type Ramp, type Rgb } from "../../src/view/color.ts";
 import type { RampName } from "../state/state.ts";
+import { cached } from "./cached.ts";
 import { make } from "./dom.ts";
-import { cached } from "./lru.ts";
 
 /** The color scale of weights or of signed scores, for a light or a dark page. */
 export function rampOf(name: RampName, signed: boolean, dark: boolean): Ramp {

@@ -135,7 +135,7 @@ async function bundleParts() {
         },
         {
           name: "base",
-          test: /node_modules|explorer\/(?:app\/(?:session|workers|attributes|element|row-element)\.|entries\/define|state\/(?:history|select|state|url)|styles\/theme|canvas\/axis)|ui\/(?:address|colors|css|markup|worker)/,
+          test: /node_modules|explorer\/(?:app\/(?:session|workers|attributes|element|row-element)\.|entries\/define|state\/(?:history|state|url)|styles\/theme|canvas\/axis)|ui\/(?:address|colors|css|markup|worker)/,
         },
       ],
     },

@@ -2,7 +2,7 @@
 import { html, type TemplateResult } from "lit";
 import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { describeHead } from "../../../src/store/sentences/sentence.ts";
-import { cached } from "../../canvas/lru.ts";
+import { cached } from "../../canvas/cached.ts";
 import { badges } from "../../state/words.ts";
 import { hiddenKeys, type Session } from "../session.ts";
 

@@ -7,9 +7,9 @@ import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/tran
 import { num } from "../../../src/store/text/number.ts";
 import { lightness } from "../../../src/view/color.ts";
 import { type Axis, between, placeOf } from "../../canvas/axis.ts";
+import { cached } from "../../canvas/cached.ts";
 import type { Paints } from "../../canvas/colors.ts";
 import { make } from "../../canvas/dom.ts";
-import { cached } from "../../canvas/lru.ts";
 import type { HeadFacts } from "../../state/facts.ts";
 import { type Backdrop, blit, hatch, type Viewport, xOf, yOf } from "./blit.ts";
 import type { MatrixFrame } from "./frame.ts";

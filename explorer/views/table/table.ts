@@ -8,8 +8,8 @@ import { css } from "../../../ui/css.ts";
 import type { Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { numeral, token } from "../../app/ui.ts";
+import { cached } from "../../canvas/cached.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
-import { cached } from "../../canvas/lru.ts";
 import { csvOf, type NumberTable, sortValue, type TableCell, type TableColumn } from "../../state/tables.ts";
 import type { Pane } from "../view.ts";
 

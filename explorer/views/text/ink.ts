@@ -4,7 +4,7 @@
  *     L = 0.2126·R + 0.7152·G + 0.0722·B    of linear light        contrast = (lighter + 0.05) / (darker + 0.05)
  */
 import { colorTable, hex, type Ramp, type Rgb } from "../../../src/view/color.ts";
-import { cached } from "../../canvas/lru.ts";
+import { cached } from "../../canvas/cached.ts";
 
 const linear = (value: number) => {
   const x = value / 255;

@@ -13,10 +13,10 @@ import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/tran
 import { axesOf, type Session, type TokenRole } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { placeOf } from "../../canvas/axis.ts";
+import { cached } from "../../canvas/cached.ts";
 import { rampOf } from "../../canvas/colors.ts";
 import { make, on } from "../../canvas/dom.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
-import { cached } from "../../canvas/lru.ts";
 import type { State } from "../../state/state.ts";
 import { readLine, tintLine } from "./controls.ts";
 import { directionOf, type Reading, type Unit, unitOf, unitsOf } from "./flow.ts";
