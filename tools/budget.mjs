@@ -28,9 +28,9 @@ export const BUDGET = new Map([
   ["src/webgpu", 4_640],
   ["ui", 500],
   ["explorer", 19_290],
-  ["lab", 16_040],
+  ["lab", 15_990],
   ["bench", 4_810],
-  ["tools", 5_620],
+  ["tools", 5_600],
   ["examples", 1_280],
   ["python", 290],
 ]);
