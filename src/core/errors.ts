@@ -88,8 +88,8 @@ export function refuseValue(what: string, name: string, expected: string, got: u
 }
 
 /** Throws an OptionError of this code, whose message ends with the value that it got. */
-export function refuseGot(code: string, message: string, got: unknown): never {
-  throw new OptionError(code, `${message}, got ${formatValue(got)}`, { got });
+export function refuseGot(code: string, message: string, got: unknown, fields: ErrorFields = { got }): never {
+  throw new OptionError(code, `${message}, got ${formatValue(got)}`, fields);
 }
 
 /** The error of an argument that is not what the function `what` takes: for functions that check before a call costs anything. */

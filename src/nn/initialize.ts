@@ -9,9 +9,8 @@ import {
   checkCount,
   checkSeed,
   formatTensor,
-  formatValue,
   isList,
-  OptionError,
+  refuseGot,
   refuseValue,
 } from "../core/errors.ts";
 import { checkPrecision } from "../core/numbers.ts";
@@ -225,7 +224,5 @@ export function checkLayerOptions<O extends LayerOptions>(
 export function checkSizes(what: string, sizes: Readonly<Record<string, number>>): void {
   for (const [name, n] of Object.entries(sizes))
     if (!(Number.isInteger(n) && n >= 1))
-      throw new OptionError("size", `${what}: ${name} must be an integer ≥ 1, got ${formatValue(n)}`, {
-        [name]: n,
-      });
+      refuseGot("size", `${what}: ${name} must be an integer ≥ 1`, n, { [name]: n });
 }

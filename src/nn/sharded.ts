@@ -1,6 +1,6 @@
 /** Layers over a sequence whose positions are divided among ranks: what they need to know of it. */
 import type { AttentionOptions } from "../backend/problem.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { refuseGot } from "../core/errors.ts";
 import type { Attended } from "./ops/attend.ts";
 import type { FloatTensor } from "./ops/operand.ts";
 
@@ -33,9 +33,5 @@ export interface SequenceShard {
 /** Refuses what is not this rank's part of a sequence. */
 export function checkShard(what: string, shard: SequenceShard): void {
   if (typeof shard?.run !== "function" || typeof shard.attend !== "function")
-    throw new OptionError(
-      "shard",
-      `${what}: shard must be a ContextTape of heed/train, got ${formatValue(shard)}`,
-      { got: shard },
-    );
+    refuseGot("shard", `${what}: shard must be a ContextTape of heed/train`, shard);
 }

@@ -1,5 +1,5 @@
 /** Checks of the first arguments of public functions. All throw an OptionError with the code "argument". */
-import { argumentError, formatValue, isList, OptionError, refuseValue } from "../core/errors.ts";
+import { argumentError, formatValue, isList, OptionError, refuseGot, refuseValue } from "../core/errors.ts";
 import { checkKinds, checkNames } from "../core/option-names.ts";
 import type { TileAddress } from "./measures/tile.ts";
 
@@ -43,15 +43,7 @@ export function checkTile(address: TileAddress): void {
     refuseValue("HeadStore.tile", "transfer", '"sqrt", "linear" or "log"', transfer);
   for (const [name, n] of Object.entries({ level, i, j }))
     if (!(Number.isInteger(n) && n >= 0 && n < 2 ** 24))
-      throw new OptionError(
-        "tile",
-        `HeadStore.tile: ${name} must be an integer from 0, got ${formatValue(n)}`,
-        { [name]: n },
-      );
+      refuseGot("tile", `HeadStore.tile: ${name} must be an integer from 0`, n, { [name]: n });
   if (domain !== undefined && !(domain > 0))
-    throw new OptionError(
-      "tile",
-      `HeadStore.tile: domain must be a number above 0, got ${formatValue(domain)}`,
-      { domain },
-    );
+    refuseGot("tile", "HeadStore.tile: domain must be a number above 0", domain, { domain });
 }

@@ -2,7 +2,7 @@
  * The store: synchronous, exact answers about single rows, and long computations through `compute`; equal requests in
  * flight are shared. It caches the most recently used heads, rows and passes.
  */
-import { checkMethods, formatValue, isList, OptionError, refuseValue } from "../core/errors.ts";
+import { checkMethods, formatValue, isList, OptionError, refuseGot, refuseValue } from "../core/errors.ts";
 import { checkKind, checkKinds, type FieldKinds } from "../core/option-names.ts";
 import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
@@ -183,11 +183,7 @@ class LocalStore implements HeadStore {
 
   async overview(ref: HeadRef, size: number, options?: RequestOptions): Promise<Overview> {
     if (!(Number.isInteger(size) && size >= 1 && size <= 1024))
-      throw new OptionError(
-        "size",
-        `HeadStore.overview: size must be an integer from 1 to 1024, got ${formatValue(size)}`,
-        { size },
-      );
+      refuseGot("size", "HeadStore.overview: size must be an integer from 1 to 1024", size, { size });
     return (await this.#pass(ref, size, options)).overview;
   }
 
@@ -420,11 +416,7 @@ const keyOf = (ref: HeadRef): string => `${ref.block}.${ref.layer}.${ref.head}`;
 
 function checkIndex(what: "i" | "j", n: number, count: number): void {
   if (!(Number.isInteger(n) && n >= 0 && n < count))
-    throw new OptionError(
-      "cell",
-      `HeadStore: ${what} must be an integer from 0 to ${count - 1}, got ${formatValue(n)}`,
-      { [what]: n },
-    );
+    refuseGot("cell", `HeadStore: ${what} must be an integer from 0 to ${count - 1}`, n, { [what]: n });
 }
 
 const EDITS: FieldKinds = { "a list of numbers": "query", "an object": "key", "a number": "scale" };

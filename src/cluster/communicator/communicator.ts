@@ -3,7 +3,7 @@
  * `local.ts` (ranks inside one process, for tests and for learning); `group.ts` has the groups that `split` makes of either. The rest of this folder uses only these operations.
  */
 
-import { checkMethods, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
+import { checkMethods, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkKind } from "../../core/option-names.ts";
 
 /**
@@ -100,11 +100,10 @@ export function checkCommunicator(what: string, comm: unknown): void {
 function checkViews(operation: string, rank: number, views: Readonly<Record<string, unknown>>): void {
   for (const [name, view] of Object.entries(views))
     if (!ArrayBuffer.isView(view))
-      throw new OptionError(
-        "array",
-        `${operation}: ${name} must be a typed array or a DataView, got ${formatValue(view)}`,
-        { rank, got: view },
-      );
+      refuseGot("array", `${operation}: ${name} must be a typed array or a DataView`, view, {
+        rank,
+        got: view,
+      });
 }
 
 /** Refuses a `check` that is not a boolean. */
@@ -115,16 +114,9 @@ export function checkFlag(what: string, check: unknown): void {
 /** Checks the arguments of a sum over ranks. */
 export function checkReduce(rank: number, sum: unknown, order: unknown): void {
   if (!(sum instanceof Float32Array || sum instanceof Float64Array))
-    throw new OptionError(
-      "array",
-      `reduce: sum must be a Float32Array or a Float64Array, got ${formatValue(sum)}`,
-      { rank, got: sum },
-    );
+    refuseGot("array", "reduce: sum must be a Float32Array or a Float64Array", sum, { rank, got: sum });
   if (order !== "fixed" && order !== "fast")
-    throw new OptionError("order", `reduce: order must be "fixed" or "fast", got ${formatValue(order)}`, {
-      rank,
-      got: order,
-    });
+    refuseGot("order", 'reduce: order must be "fixed" or "fast"', order, { rank, got: order });
 }
 
 /** Checks the arguments of an exchange. */
@@ -141,11 +133,10 @@ export function checkExchange(
     ["from", from],
   ] as const)
     if (peer !== undefined && !(Number.isInteger(peer) && peer >= 0 && peer < comm.size))
-      throw new OptionError(
-        "rank",
-        `exchange: ${name} must be a rank from 0 to ${comm.size - 1}, got ${formatValue(peer)}`,
-        { rank: comm.rank, got: peer },
-      );
+      refuseGot("rank", `exchange: ${name} must be a rank from 0 to ${comm.size - 1}`, peer, {
+        rank: comm.rank,
+        got: peer,
+      });
 }
 
 /** `allGather` as a ring of exchanges: each step passes on the part that arrived in the step before. */

@@ -7,7 +7,7 @@
  * each term is also given against its mean over the row's other keys: a term that is equal for all keys explains nothing. A large term
  * is not a cause: terms cancel, and only an intervention shows a cause (effects.ts).
  */
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, OptionError, refuseGot } from "../../core/errors.ts";
 import { dot } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, linear, matmul, multiply, rope, slice, sum, transpose } from "../../nn/index.ts";
@@ -92,10 +92,7 @@ export function splitScore(model: TextModel, text: string, options: ScoreSplitOp
   const { layer, head, query, key, pair, top = 12 } = options;
   checkIndex(what, "layer", layer, model.layers);
   checkIndex(what, "head", head, model.heads);
-  if (!(Number.isInteger(top) && top >= 0))
-    throw new OptionError("top", `${what}: top must be an integer ≥ 0, got ${formatValue(top)}`, {
-      got: top,
-    });
+  if (!(Number.isInteger(top) && top >= 0)) refuseGot("top", `${what}: top must be an integer ≥ 0`, top);
   const tokens = model.tokenize(text, pair);
   const N = tokens.ids.length;
   checkIndex(what, "query", query, N);

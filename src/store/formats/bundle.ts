@@ -4,7 +4,7 @@
  * model's log-sum-exp is kept only if all keys are.
  */
 import { arrayFor, FLOAT_DTYPES, type FloatDType, isFloat, writerOf } from "../../core/dtype.ts";
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, refuseGot } from "../../core/errors.ts";
 import { checkKinds } from "../../core/option-names.ts";
 import { sizeOf } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor } from "../../io/element.ts";
@@ -341,15 +341,12 @@ function check(blocks: readonly Laid[], options: BundleOptions): void {
   checkKinds("writeBundle", options, BUNDLE);
   const { heads, dtype, weightDtype } = options;
   if (dtype !== undefined && !isFloat(dtype))
-    throw new OptionError(
-      "dtype",
-      `writeBundle: dtype must be one of ${FLOAT_DTYPES.join(", ")}, got ${formatValue(dtype)}`,
-      { dtype },
-    );
+    refuseGot("dtype", `writeBundle: dtype must be one of ${FLOAT_DTYPES.join(", ")}`, dtype, { dtype });
   if (weightDtype !== undefined && weightDtype !== "uint8" && !isFloat(weightDtype))
-    throw new OptionError(
+    refuseGot(
       "dtype",
-      `writeBundle: weightDtype must be uint8 or one of ${FLOAT_DTYPES.join(", ")}, got ${formatValue(weightDtype)}`,
+      `writeBundle: weightDtype must be uint8 or one of ${FLOAT_DTYPES.join(", ")}`,
+      weightDtype,
       { weightDtype },
     );
   for (const { block } of blocks)

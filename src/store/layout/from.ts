@@ -6,8 +6,6 @@ import {
   checkCount,
   checkInteger,
   FormatError,
-  formatValue,
-  OptionError,
   refuseGot,
   refuseValue,
   UnsupportedError,
@@ -221,11 +219,7 @@ export function computeFor({ worker, workers, workerBytes, kernel = plainKernel 
     (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator?.hardwareConcurrency ?? 2;
   const count = workers ?? Math.min(4, Math.max(1, cores - 1));
   if (!(Number.isInteger(count) && count >= 0 && count <= 64))
-    throw new OptionError(
-      "workers",
-      `HeadStore: workers must be an integer from 0 to 64, got ${formatValue(count)}`,
-      { workers: count },
-    );
+    refuseGot("workers", "HeadStore: workers must be an integer from 0 to 64", count, { workers: count });
   const ports: Port[] = [];
   try {
     while (ports.length < count) ports.push(worker());

@@ -3,7 +3,7 @@
  * Only that head is read; tensors in memory are views where possible.
  */
 import type { TypedData } from "../../core/dtype.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { refuseGot } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
 import type { FloatArray } from "../../rows/head-rows.ts";
 import type { Block, HeadRef } from "../block.ts";
@@ -34,7 +34,7 @@ export function layerOf(blocks: readonly Laid[], ref: HeadRef): { laid: Laid; la
   const { block, layer, head } = ref;
   const refuse = (name: keyof HeadRef, takes: string): never => {
     const got = ref[name];
-    throw new OptionError("head-ref", `${name} must be ${takes}, got ${formatValue(got)}`, { [name]: got });
+    refuseGot("head-ref", `${name} must be ${takes}`, got, { [name]: got });
   };
   const laid =
     (typeof block === "number" ? blocks[block] : undefined) ??

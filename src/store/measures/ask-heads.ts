@@ -6,7 +6,7 @@
  * Computes the rows of each head once. No matrix is stored.
  */
 
-import { checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, refuseGot } from "../../core/errors.ts";
 import { checkKinds } from "../../core/option-names.ts";
 import { type HeadRef, headsOf } from "../block.ts";
 import { checkObject, checkRequest, checkStore } from "../check.ts";
@@ -76,11 +76,9 @@ export async function askHeads(
   const { block: index = 0, query, key, special = false } = question;
   const block = store.blocks[index];
   if (!block)
-    throw new OptionError(
-      "block",
-      `askHeads: block must be an integer from 0 to ${store.blocks.length - 1}, got ${formatValue(index)}`,
-      { block: index },
-    );
+    refuseGot("block", `askHeads: block must be an integer from 0 to ${store.blocks.length - 1}`, index, {
+      block: index,
+    });
   if (query === undefined && key === undefined)
     throw new OptionError("question", "askHeads: give a query, a key, or both");
   const queries = query === undefined ? range(0, block.Nq) : positions("query", query, block.Nq);

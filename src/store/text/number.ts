@@ -3,7 +3,7 @@
  * three significant digits (four in ledgers), a true minus sign, thousands parted by a narrow space, powers of ten for
  * what is very large or very small. Nothing is made up here, and nothing shown without a source.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { refuseGot } from "../../core/errors.ts";
 
 /** A number on screen: its value, its text, and the function that computed it; see `number.ts`. */
 export interface Num {
@@ -36,11 +36,9 @@ const listeners = new Set<(number: Num) => void>();
 /** A number to show: its value, its text, and `source`, the library function that gave it. */
 export function num(value: number, source: string, options: NumberOptions = {}): Num {
   if (typeof source !== "string" || source === "")
-    throw new OptionError(
-      "source",
-      `num: a number that is shown needs the name of the function that gave it, got ${formatValue(source)}`,
-      { value },
-    );
+    refuseGot("source", "num: a number that is shown needs the name of the function that gave it", source, {
+      value,
+    });
   const number = { value, text: formatNumber(value, options), source };
   for (const listener of listeners) listener(number);
   return number;
@@ -56,11 +54,7 @@ export function onNumber(listener: (number: Num) => void): () => void {
 export function formatNumber(value: number, options: NumberOptions = {}): string {
   const { digits = 3, style = "plain", unit, round = "nearest" } = options;
   if (!(Number.isInteger(digits) && digits >= 1 && digits <= 17))
-    throw new OptionError(
-      "digits",
-      `formatNumber: digits must be an integer from 1 to 17, got ${formatValue(digits)}`,
-      { digits },
-    );
+    refuseGot("digits", "formatNumber: digits must be an integer from 1 to 17", digits, { digits });
   const sign = value < 0 || Object.is(value, -0) ? MINUS : style === "signed" && value > 0 ? "+" : "";
   const isFloored = style === "percent" && round === "down" && Math.abs(value) >= 0.1;
   const percent = isFloored ? Math.floor(100 * Math.abs(value)) / 100 : value;

@@ -3,7 +3,7 @@
  * adds to a prediction. The functions of heed/models compute them and check the numbers of a question.
  */
 import { align } from "../../../core/align.ts";
-import { formatValue, OptionError } from "../../../core/errors.ts";
+import { formatValue, OptionError, refuseGot } from "../../../core/errors.ts";
 import { ablate, ablateHeads } from "../../../models/inference/ablate.ts";
 import { attributeLogits } from "../../../models/inference/attribution.ts";
 import { blockParts } from "../../../models/inference/block.ts";
@@ -45,13 +45,7 @@ export function answerQuestion(
       return blockParts(model, text, question.layer, question.position);
     default: {
       const { of } = question as { readonly of: unknown };
-      throw new OptionError(
-        "of",
-        `a question is of effects, score, logits, lens, block or next, got ${formatValue(of)}`,
-        {
-          of,
-        },
-      );
+      refuseGot("of", "a question is of effects, score, logits, lens, block or next", of, { of });
     }
   }
 }
