@@ -1,5 +1,6 @@
 /** Teacher's notes of a page, written from what the page has: its aim and times, questions with answers, usual mistakes, tasks. */
 import { html, nothing, type TemplateResult } from "../../../ui/markup.ts";
+import { GOALS } from "../../goals.ts";
 import type { LabState } from "../fields.ts";
 import type { LabPage, LabView, NamedPage, OpenTask } from "../page.ts";
 import { formatGuess, reasonsOf } from "../render.ts";
@@ -24,6 +25,7 @@ export function notesOf<S extends LabState, N>(
   );
   return html`<h1>${page.title}: teacher’s notes</h1>
 <p class="point">${page.point}</p>
+<p><b>Afterwards one can:</b> ${GOALS[page.name]}</p>
 <p>${page.minutes} minutes for one reader.${needs.length > 0 ? ` It comes after ${needs.join(", ")}.` : ""} <a href="../${page.name}.html">Open the lesson</a>.</p>
 <h2>Steps</h2>
 <ul>${page.steps.map(({ title }, at) => html`<li><a href=${link(at)}>${typeof title === "function" ? title(answers[at]) : title}</a></li>`)}</ul>
