@@ -51,18 +51,20 @@ test("cosines are those of the formula", () => {
   ]);
 });
 
-test("before the guess the picture does not show the cosine that is asked for", async () => {
-  const step = page.steps[1];
-  const before = (await viewOf("becomes", step.state as never)) as unknown as BecomesView;
-  const after = (await viewOf(
-    "becomes",
-    step.state as never,
-    step.predict?.show as never,
-  )) as unknown as BecomesView;
-  const answer = (after.numbers as BecomesNumbers).full.apart[6].toFixed(3);
-  for (const wide of [true, false]) {
-    expect(picture({ ...before, wide })).not.toContain(answer);
-    expect(picture({ ...after, wide })).toContain(answer);
+test("before the guess the picture shows neither the cosine that is asked for nor the heads; the question has its numbers", async () => {
+  for (const at of [1, 3]) {
+    const { state, predict } = page.steps[at];
+    const viewAt = async (...changes: object[]) =>
+      (await viewOf("becomes", ...(changes as never[]))) as unknown as BecomesView;
+    const [before, after] = [await viewAt(state), await viewAt(state, predict!.show)];
+    const { path, full } = after.numbers as BecomesNumbers;
+    for (const wide of [true, false]) {
+      expect(picture({ ...before, wide })).not.toContain(path.apart[6].toFixed(3));
+      expect(picture({ ...before, wide })).not.toContain('data-name="heads"');
+      expect(picture({ ...after, wide })).toContain(path.apart[6].toFixed(3));
+    }
+    expect(picture({ ...after, wide: true }).includes('data-name="heads"')).toBe(at === 3);
+    expect(predict!.question).toContain(full.apart[at === 1 ? 1 : 6].toFixed(3));
   }
 });
 

@@ -23,6 +23,21 @@ const strength = (quarters: number) => `${25 * quarters} %`;
 const soars = ({ numbers: n }: BecomesView, sentence: number) =>
   n.path.near[sentence][6][n.words.indexOf("soars")];
 
+/** A guess at the last cosine, in hundredths: its slider, and its mark beside the curve. */
+const COSINE = {
+  ...{ min: 0, max: 100, step: 1, unit: "" },
+  formatGuess: (guess: number) => number(guess / 100),
+  mark: (guess: number, { wide }: BecomesView) => {
+    if (!wide) return guessText(268, 160, number(guess / 100));
+    const { x, y } = apartAt();
+    const at = y(guess / 100);
+    return (
+      line(x(6) + 8, at, x(6) + 18, at, "lk") +
+      text(x(6) + 22, at + 4, "your guess", { class: "tk s11 halo" })
+    );
+  },
+};
+
 /** x, a, x + a and y among the steps of the layer. */
 const LAYER = [1, 3, 4, 5];
 const throwNote = (now: number) => `Words and parameters are random, seed ${now}.`;
@@ -84,11 +99,7 @@ export const page = definePage<Becomes, BecomesNumbers>({
         html`<p>Each layer does it again, on what the layer before has made: words look at words that have looked already.</p>`,
       predict: {
         question: "The cosine was 0.917 after the first layer. What is it after the sixth?",
-        min: 0,
-        max: 100,
-        step: 1,
         start: 90,
-        unit: "",
         why: [
           [
             85,
@@ -101,17 +112,8 @@ export const page = definePage<Becomes, BecomesNumbers>({
             "So far apart they do not move: both are still the same word, and the residual connection keeps what was there before.",
           ],
         ],
-        formatGuess: (guess) => number(guess / 100),
-        show: { layer: 6, shown: "path" },
-        mark: (guess, { wide }) => {
-          if (!wide) return guessText(268, 160, number(guess / 100));
-          const { x, y } = apartAt();
-          const at = y(guess / 100);
-          return (
-            line(x(6) + 8, at, x(6) + 18, at, "lk") +
-            text(x(6) + 22, at + 4, "your guess", { class: "tk s11 halo" })
-          );
-        },
+        ...COSINE,
+        show: { layer: 6, shown: "path", quarters: 4 },
         result: ({ numbers: { full } }) =>
           html`It is <b>${number(full.apart[6])}</b>. The cosine falls most in the last layer, but not even half of the way is made there. Already after the first layer, one is farther right and the other farther up, and so it stays.`,
       },
@@ -128,13 +130,34 @@ export const page = definePage<Becomes, BecomesNumbers>({
     },
     {
       title: "Which head did it?",
-      state: { layer: 6, quarters: 0 },
-      about: ({ layer, quarters }) => layer === 6 && quarters === 0,
-      text: (
-        view,
-      ) => html`<p>In head 4 of the first layer (layer 0, head 4: both are counted from 0), “flies” gives 80 % of its attention to “time” and, in the other sentence, 81 % to “fruit”. Does that matter? Turn this head off in both sentences: its output becomes zeros, and all later layers are computed again.</p>
-<p>The last cosine is now <b>${number(cosineNow(view))}</b> instead of ${number(view.numbers.full.apart[6])}: the two come back together. And in “time flies”, the nearest word is now “${nearest(view, 0).word}”.</p>
-<p>The bars show the same for each of the 72 heads. The next after it raises the cosine by ${number([...view.numbers.rises.flat()].sort((a, b) => b - a)[1])}. So this head does the most of all to keep the two meanings apart, and it does not do it alone.</p>`,
+      state: { layer: 6 },
+      text: () =>
+        html`<p>In head 4 of the first layer (layer 0, head 4: both are counted from 0), “flies” gives 80 % of its attention to “time” and, in the other sentence, 81 % to “fruit”. Does that matter? Turn this head off in both sentences: its output becomes zeros, and all later layers are computed again.</p>`,
+      predict: {
+        question: "With all heads, the last cosine is 0.631. What is it without this one?",
+        start: 63,
+        why: [
+          [
+            0,
+            62,
+            "You expected them to move farther apart. But without this head they take less from words that differ.",
+          ],
+          [
+            63,
+            68,
+            "You expected little to change: there are 71 other heads. Here a large share was also a large effect.",
+          ],
+          [
+            86,
+            100,
+            "You expected them to be the same again. But other heads tell the two sentences apart, too.",
+          ],
+        ],
+        ...COSINE,
+        show: { layer: 6, shown: "path", quarters: 0 },
+        result: (view) =>
+          html`It is <b>${number(cosineNow(view))}</b>: the two come back together. And in “time flies”, the nearest word is now “${nearest(view, 0).word}”. No other of the 72 heads raises the cosine by more than ${number([...view.numbers.rises.flat()].sort((a, b) => b - a)[1])}<span class="wide-only"> (the bars)</span>. So this head does the most of all to keep the two meanings apart, and it does not do it alone.`,
+      },
     },
     {
       title: "A little of the head",

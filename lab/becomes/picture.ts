@@ -19,7 +19,7 @@ const MARKS = [
 
 /** The plane: a cosine on each axis. */
 function planeAt(wide: boolean) {
-  const [x0, x1, y0, y1] = wide ? [62, 382, 58, 378] : [48, 256, 34, 242];
+  const [x0, x1, y0, y1] = wide ? [62, 482, 58, 478] : [48, 256, 34, 242];
   return {
     x: scaleOf({ domain: [0, 0.8], range: [x0, x1] }),
     y: scaleOf({ domain: [0, 0.8], range: [y1, y0] }),
@@ -28,8 +28,8 @@ function planeAt(wide: boolean) {
 
 /** The axes of the cosine between the two, by layer. */
 export const apartAt = () => ({
-  x: scaleOf({ domain: [0, 6], range: [490, 770] }),
-  y: scaleOf({ domain: [0, 1], range: [214, 60] }),
+  x: scaleOf({ domain: [0, 6], range: [575, 770] }),
+  y: scaleOf({ domain: [0, 1], range: [190, 58] }),
 });
 
 function plane({ numbers: n, state, wide }: BecomesView): string {
@@ -75,7 +75,7 @@ function apart({ numbers: n, state }: BecomesView): string {
   const path = points(n.path);
   const [endX, endY] = path[path.length - 1];
   return [
-    text(x0 - 40, y0 - 24, "cosine between the two “flies”, after each layer", { class: "second s12" }),
+    text(x0 - 45, y0 - 22, "cosine between the two “flies”, after each layer", { class: "second s12" }),
     axisOf("bottom", x, y1, [0, 1, 2, 3, 4, 5, 6], { format: String }),
     axisOf("left", y, x0, [0, 0.5, 1], { format: (value) => value.toFixed(1), grid: x1 }),
     state.quarters === 4 ? "" : lineMark(points(n.full), { class: "none lthird" }),
@@ -89,18 +89,18 @@ function apart({ numbers: n, state }: BecomesView): string {
 
 /** Cosines with the six words, for both sentences. */
 function neighbors({ numbers: n, state }: BecomesView): string {
-  const scale = scaleOf({ domain: [0, 0.8], range: [0, 110] });
+  const scale = scaleOf({ domain: [0, 0.8], range: [0, 80] });
   return [
-    text(450, 266, `nearest words after layer ${state.layer}`, { class: "second s12" }),
-    ...n.words.map((word, i) => text(450, 308 + i * 18, word, { class: "s12" })),
+    text(530, 246, `nearest words after layer ${state.layer}`, { class: "second s12" }),
+    ...n.words.map((word, i) => text(530, 288 + i * 18, word, { class: "s12" })),
     ...[0, 1].map((s) => {
-      const [left, all] = [520 + s * 160, n.path.near[s][state.layer]];
+      const [left, all] = [602 + s * 132, n.path.near[s][state.layer]];
       const best = Math.max(...all);
       return (
-        text(left, 288, NAMES[s], { class: "bold tv s12" }) +
+        text(left, 268, NAMES[s], { class: "bold tv s12" }) +
         barX({
           values: all,
-          band: bandScale(all.length, [295, 295 + 18 * all.length], 0.3),
+          band: bandScale(all.length, [275, 275 + 18 * all.length], 0.3),
           scale: scaleOf({ domain: [0, 0.8], range: [left, left + scale(0.8)] }),
           attributes: { class: s === 0 ? "fv" : "fpaper lv" },
           label: (i) => number(all[i]),
@@ -111,16 +111,15 @@ function neighbors({ numbers: n, state }: BecomesView): string {
   ].join("");
 }
 
-/** All 72 heads: by how much the last cosine rises when one is off. */
-function heads({ numbers: n }: BecomesView): string {
+/** All 72 heads: by how much the last cosine rises when one is off. Shown once the reader has turned one off. */
+function heads({ numbers: n, state }: BecomesView): string {
+  if (state.quarters === 4) return "";
   const all = n.rises.flat();
-  const band = bandScale(all.length, [62, 820], 0.25);
-  const y = scaleOf({ domain: [-0.06, 0.16], range: [526, 450] });
+  const band = bandScale(all.length, [530, 845], 0.2);
+  const y = scaleOf({ domain: [-0.06, 0.16], range: [506, 430] });
   return [
-    text(22, 446, "one head off in both: by how much the last cosine rises, for all 72 heads", {
-      class: "second s12",
-    }),
-    line(62, y(0), 820, y(0), "lthird"),
+    text(530, 416, "one of 72 heads off: by how much the last cosine rises", { class: "second s12" }),
+    line(530, y(0), 845, y(0), "lthird"),
     named(
       "heads",
       barY({
@@ -130,10 +129,10 @@ function heads({ numbers: n }: BecomesView): string {
         attributes: (i: number) => ({ class: i === 4 ? "fv" : "fthird" }),
       }),
     ),
-    text(band.middle(4) + 10, y(0.1), `layer 0, head 4: +${number(all[4])}`, { class: "bold tv s12" }),
+    text(band.middle(4) + 8, y(0.1), `layer 0, head 4: +${number(all[4])}`, { class: "bold tv s12" }),
     ...n.rises.map((row, layer) => {
       const middle = (band.middle(layer * row.length) + band.middle((layer + 1) * row.length - 1)) / 2;
-      return text(middle, 538, `layer ${layer}`, { class: "mid third s11" });
+      return text(middle, 524, `layer ${layer}`, { class: "mid third s11" });
     }),
   ].join("");
 }

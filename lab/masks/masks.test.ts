@@ -56,6 +56,21 @@ test("hidden after softmax: the picture adds up the shares that are left, to the
   expect(page.picture((await viewOf("masks")) as never)).not.toContain("after softmax");
 });
 
+test("the first picture has one column of shares, the ways to hide have three, and bits are shown where they are the subject", async () => {
+  const drawn = async (at: number, change: object = {}) =>
+    page.picture((await viewOf("masks", page.steps[at].state as never, change as never)) as never);
+  const columns = (picture: string) => picture.match(/data-name="(?:formula|finite|heed)"/g)!.length;
+  expect([
+    columns(await drawn(0)),
+    columns(await drawn(1)),
+    columns(await drawn(2)),
+    columns(await drawn(4)),
+  ]).toEqual([1, 1, 3, 1]);
+  expect(columns(await drawn(1, page.steps[1].predict!.show))).toBe(1);
+  for (const at of [0, 1, 2, 3, 4, 5])
+    expect((await drawn(at)).includes('data-name="polarity"'), `${at}`).toBe(at === 4);
+});
+
 test("a phone shows the percentages of the cells and the whole names of short words", async () => {
   const narrow = page.picture({ ...(await viewOf("masks")), wide: false } as never);
   expect(narrow).toContain(">49</text>");

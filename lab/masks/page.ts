@@ -86,9 +86,9 @@ export const page = definePage<Masks, MasksNumbers>({
       state: ({ ownText }) => ({ row: onOf(ownText) }),
       text: ({ numbers: n, state }) => html`${
         state.ownText === ""
-          ? html`<p>This head of a trained model looks ahead to the next noun: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat”<span class="wide-only"> (the dashed outline under “heed”)</span>.</p>
+          ? html`<p>This head of a trained model looks ahead to the next noun: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat”<span class="wide-only"> (the dashed outline)</span>.</p>
 <p>But a model that writes text has not written “mat” yet when it is at “on”.`
-          : html`<p>Your sentence, read by the small encoder that comes with heed: as many pieces as it has words, at most ${SIZE - 4} (a dot marks a piece that continues a word), then padding up to ${SIZE} tokens. Without a mask, “${n.tokens[onOf(state.ownText)]}” gives <b>${percent(sum(n.plain[onOf(state.ownText)].slice(onOf(state.ownText) + 1)))}</b> of its attention to what comes after it<span class="wide-only"> (the dashed outlines under “heed”)</span>.</p>
+          : html`<p>Your sentence, read by the small encoder that comes with heed: as many pieces as it has words, at most ${SIZE - 4} (a dot marks a piece that continues a word), then padding up to ${SIZE} tokens. Without a mask, “${n.tokens[onOf(state.ownText)]}” gives <b>${percent(sum(n.plain[onOf(state.ownText)].slice(onOf(state.ownText) + 1)))}</b> of its attention to what comes after it<span class="wide-only"> (the dashed outlines)</span>.</p>
 <p>But a model that writes text has not written that yet when it is at “${n.tokens[onOf(state.ownText)]}”.`
       } So every word may look only at itself and at the words before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
 <p>The share of a hidden word is not just small. It is 0. The other shares have grown: shares add up to 100 %, so what the hidden words had went to “${n.tokens[onOf(state.ownText)]}” and the words before it.</p>
@@ -126,14 +126,15 @@ export const page = definePage<Masks, MasksNumbers>({
           hide: false,
           inverted: false,
         }),
-        mark: (guess, { state, wide }) => {
+        mark: (guess, view) => {
+          const { state, wide } = view;
           // A bracket beside the rows of the pads.
-          const { top, row } = answersAt(wide);
+          const { top, row } = answersAt(view);
           const [from, to] = [top + realOf(state.ownText) * row + 3, top + SIZE * row - 5];
           const x = wide ? 840 : 352;
           return (
             line(x, from, x, to, "lk") +
-            guessText(wide ? 850 : 367, wide ? footOf(wide) + 22 : 28, `${guess} % together`, "end")
+            guessText(wide ? 850 : 367, wide ? footOf(view) + 22 : 28, `${guess} % together`, "end")
           );
         },
         result: ({ state, numbers: n }) =>
@@ -189,10 +190,10 @@ ${
           inverted: false,
           low: false,
         }),
-        mark: (guess, { wide }) => {
-          const { left, top, width, step, row } = answersAt(wide);
+        mark: (guess, view) => {
+          const { left, top, width, step, row } = answersAt(view);
           const x = left + step + (guess / 100) * width;
-          return guessLine(x, top, x, top + SIZE * row - 5, x, wide ? footOf(wide) + 22 : 28);
+          return guessLine(x, top, x, top + SIZE * row - 5, x, view.wide ? footOf(view) + 22 : 28);
         },
         result: (view) =>
           html`Each gets <b>${shown(view.numbers.finite[0])}</b>. Ten equal scores, so ten equal shares: the output is <em>the mean of the words it must not see</em>, and it looks like any other number. The bare formula divides 0 by 0 and gives <b>${shown(view.numbers.formula[0])}</b>, which then spreads to everything computed from it. heed gives <b>0</b>: the output of a word that sees nothing is zeros.`,
@@ -241,12 +242,11 @@ ${choice(
   "",
   [
     ["grid", "mask"],
-    ["row", "row"],
+    ["row", "three ways"],
     ["polarity", "bits"],
   ],
   state.show,
   "show",
-  "narrow-only",
 )}`,
   more: ({ state }) => html`${choice(
     "",

@@ -128,13 +128,17 @@ const hatch = (x: number, y: number, size: number) => {
 /** A number of a row: NaN is a word, 0 is 0. */
 export const shown = (weight: number) => (Number.isNaN(weight) ? "NaN" : percent(weight));
 
-/** Where the three columns are. */
-export const answersAt = (wide: boolean) =>
-  wide
-    ? { left: 478, top: 72, width: 66, step: 126, row: 26 }
+/** Whether one column is enough: the ways to hide differ where something is hidden, and are not yet the subject elsewhere. */
+const isSingle = (view: MasksView) =>
+  view.wide && (view.state.show !== "row" || hidden(view, view.state.row).length === 0);
+
+/** Where the columns are. */
+export const answersAt = (view: MasksView) =>
+  view.wide
+    ? { left: 500, top: 72, width: isSingle(view) ? 280 : 60, step: 118, row: 26 }
     : { left: 58, top: 52, width: 40, step: 104, row: 21 };
 /** Baseline of the line below the columns. */
-export const footOf = (wide: boolean) => answersAt(wide).top + SIZE * answersAt(wide).row + 20;
+export const footOf = (view: MasksView) => answersAt(view).top + SIZE * answersAt(view).row + 20;
 
 /** What the row adds up to where words are hidden after softmax. */
 function afterSoftmax(view: MasksView, foot: number): string {
@@ -149,16 +153,22 @@ function afterSoftmax(view: MasksView, foot: number): string {
 
 function answers(view: MasksView): string {
   const { numbers: n, state, wide } = view;
+  const single = isSingle(view);
   const columns = [
     ["the formula, −∞", n.formula, "formula"],
     ["−1e9 instead", n.finite, "finite"],
-    ["heed", n.heed, "heed"],
-  ] as const;
-  const { left, top, width, step, row } = answersAt(wide);
+    [single ? "its shares; dashed: without a mask" : "heed", n.heed, "heed"],
+  ].slice(single ? 2 : 0) as [string, readonly number[], string][];
+  const { left, top, width, step, row } = answersAt(view);
   const parts: string[] = [
-    text(wide ? left : 8, wide ? 26 : 14, `“${n.tokens[state.row]}” looks: three ways to hide`, {
-      class: wide ? "s15 bold" : "bold",
-    }),
+    text(
+      wide ? left : 8,
+      wide ? 26 : 14,
+      `“${n.tokens[state.row]}” looks${single ? "" : ": three ways to hide"}`,
+      {
+        class: wide ? "s15 bold" : "bold",
+      },
+    ),
   ];
   for (const [j, token] of n.tokens.entries()) {
     const y = top + j * row;
@@ -190,7 +200,7 @@ function answers(view: MasksView): string {
       }
       bars.push(
         element("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
-        c === 2
+        name === "heed"
           ? element("rect", {
               x: x + 0.5,
               y: y + 3.5,
@@ -215,8 +225,8 @@ function answers(view: MasksView): string {
     }
     parts.push(named(name, bars.join("")));
   }
-  const foot = footOf(wide);
-  if (state.hide) return parts.join("");
+  const foot = footOf(view);
+  if (state.hide || single) return parts.join("");
   const outputs = [n.outputs.formula, n.outputs.finite, n.outputs.heed];
   parts.push(
     text(left - 8, foot, wide ? "output" : "out", { class: "end second s12" }),
@@ -283,13 +293,12 @@ function polarity(view: MasksView): string {
   return named("polarity", parts.join(""));
 }
 
-/** All three where there is space, else the one that is chosen. */
+/** The chosen part; where there is space, beside the grid and its row. */
 export function picture(view: MasksView): string {
-  return view.wide
-    ? grid(view) + answers(view) + polarity(view)
-    : view.state.show === "grid"
-      ? grid(view)
-      : view.state.show === "row"
-        ? answers(view)
-        : polarity(view);
+  const { show } = view.state;
+  return (
+    (view.wide || show === "grid" ? grid(view) : "") +
+    (view.wide || show === "row" ? answers(view) : "") +
+    (show === "polarity" ? polarity(view) : "")
+  );
 }
