@@ -4,7 +4,7 @@ import { bandScale, barY, dotMarks, element, lineMark, scaleOf, text } from "../
 import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
 import { integer, oneOf } from "../frame/fields.ts";
-import { axisOf, line, named } from "../frame/marks.ts";
+import { axisOf, guessText, line, named } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
 import { seed, throwAgain, throwControl } from "../frame/throw.ts";
 import { byteCount, codeLines, count, number, percent } from "../frame/words.ts";
@@ -19,6 +19,9 @@ const POWERS = [4, 6, 8, 10];
 /** The largest entropy of 64 shares. */
 const LARGEST = Math.log(64);
 
+/** How many times as much additive takes as scaled. */
+const timesOf = ({ all }: ScorersNumbers, of: "work" | "ms") =>
+  number(all[2][of] / Math.max(1e-3, all[1][of]), 2);
 const size = (bytes: number) => (bytes === 0 ? "0" : byteCount(bytes));
 
 /** The axes of the plot: d from 16 to 1024, entropies from 0 to 4.4 nats. */
@@ -45,7 +48,7 @@ function scorer({ numbers: n, state, wide }: PageView, s: number): string {
   });
   const band = bandScale(8, [x, x + width]);
   const percentages = shares.map((share, j) =>
-    text(band.middle(j), base + 14, share >= 0.005 ? percent(share) : "<1 %", { class: "mid s11 second" }),
+    share >= 0.005 ? text(band.middle(j), base + 14, percent(share), { class: "mid s11 second" }) : "",
   );
   const rows = [
     /* text */ ["parameters", parameters.toLocaleString("en-US")],
@@ -182,10 +185,34 @@ export const page = definePage<Scorers, ScorersNumbers>({
       text: ({
         numbers: n,
         state,
-      }) => html`<p>On paper all three grow like n²·d. A clock tells them apart: ${state.n} queries and ${state.n} keys, in this page, on your machine.</p>
-<p><button type="button" data-act="race">Race</button></p>
-${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms / Math.max(1e-3, n.all[1].ms), 2)} times</b> as long as scaled.</p>`}
+      }) => html`<p>On paper all three grow like n²·d, and additive has ${timesOf(n, "work")} times the operations of scaled. A clock asks something else: ${state.n} queries and ${state.n} keys, in this page, on your machine.</p>
 <p>A dot product of all pairs is one matrix product, which machines do better than anything else. A tanh for every pair is not. Keeping the pairs’ hidden layer for training would take ${size(n.all[2].bytes)}; heed recomputes it instead.</p>`,
+      predict: {
+        question: "How many times as long as scaled does additive take?",
+        ...{ min: 0, max: 11, step: 1, start: 1, unit: "" },
+        formatGuess: (guess) => `${(2 ** guess).toLocaleString("en-US")} ×`,
+        why: [
+          [
+            0,
+            6,
+            "You counted operations. But a processor does eight or more multiplications of a matrix product at once, and one tanh is a program of its own.",
+          ],
+        ],
+        show: ({ race }) => ({ power: 6, lengths: 4, race: Math.max(1, race) }),
+        mark: (guess, { wide }) =>
+          guessText(
+            wide ? 590 : 365,
+            wide ? 324 : 144,
+            `${(2 ** guess).toLocaleString("en-US")} ×`,
+            wide ? "" : "end",
+          ),
+        result: ({ numbers: n }) =>
+          Number.isNaN(n.all[2].ms)
+            ? html`The page measures it.`
+            : html`Here it took <b>${timesOf(n, "ms")} times</b> as long: ${number(n.all[2].ms)} ms against ${number(n.all[1].ms)} ms.`,
+      },
+      // A time of the machine that built the page says nothing.
+      staticState: {},
     },
     {
       title: "Which one, then?",

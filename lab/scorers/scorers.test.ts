@@ -66,3 +66,15 @@ test("the bars are shares, in the color of shares, and none is called 0 that is 
   expect(picture).not.toMatch(/>0<\/text>[^<]*<text[^>]*class="mid s11 second"|class="f[qvk]"/);
   expect(picture).not.toMatch(/class="mid s11 second">0</);
 });
+
+test("additive has 2.5 times the operations of scaled, and a guess of that is answered by the clock's number", async () => {
+  const { state, predict, text } = page.steps[3];
+  const view = await viewOf("scorers", state as object);
+  expect(textOf(text(view as never))).toContain("additive has 2.5 times the operations of scaled");
+  expect(textOf(predict!.result(view as never))).toBe("The page measures it.");
+  const [dot, scaled, additive] = (view.numbers as ScorersNumbers).all;
+  const timed = { all: [dot, { ...scaled, ms: 0.5 }, { ...additive, ms: 150 }] };
+  expect(textOf(predict!.result({ ...view, numbers: timed } as never))).toContain(
+    "<b>300 times</b> as long: 150 ms",
+  );
+});
