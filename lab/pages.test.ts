@@ -299,6 +299,7 @@ const RIGHT: Readonly<Record<string, number>> = {
     scorers4: 9,
     before2: 94,
     before6: 7,
+    learned3: 39,
     learned5: 9,
     explanation2: 3,
   },

@@ -46,8 +46,7 @@ export const page = definePage<Cost, CostNumbers>({
         numbers: n,
       }) => html`<p>This is one layer of a small model: ${HEADS} heads of ${WIDTH} numbers. Both axes are logarithmic: equal steps are equal <em>factors</em>.</p>
 <p>Attention compares each of n words with n words. At ${wordsOf(n.now.n)} words that is <b>${count(n.now.attention)}</b> multiplications and additions. Twice the words are four times the work. From one label of the axis to the next are 16 times the words, and 16 · 16 = 256 times the work.</p>
-<p>The squares show memory<span class="narrow-only">: press <b>memory</b></span>. All weights of this layer at once would be <b>${byteCount(n.weights)}</b>. In a browser, one array can have about 2 GiB.</p>
-<p><b>Drag the line</b> with the dot, from 16 words to a million.</p>`,
+<p><b>Drag the line</b> with the dot, from 16 words to a million. Press <b>memory</b> to see the bytes: all weights of this layer at once would be <b>${byteCount(n.weights)}</b>. In a browser, one array can have about 2 GiB.</p>`,
     },
     {
       title: "Where the square is full",
@@ -114,7 +113,7 @@ ${took(n, LARGE) !== undefined ? html`<p class="said">You said ${timeText(ghostO
       text: ({
         numbers: n,
       }) => html`<p>A model that writes text adds one word at a time. Only the new word has a query, and it is compared with the ${wordsOf(n.now.n)} keys so far. One new word takes ${count(n.now.one)} operations. After twice as many words, the next one takes twice the work: its line is parallel to that of the projections.</p>
-<p>The price is memory of another kind. Keys and values of all words stay, in each of ${LAYERS} layers: <b>${byteCount(n.cache)}</b> in float16. That is the <em>KV cache</em>, and on long texts it fills the memory of a machine. Heads that share keys and values make it smaller.</p>`,
+<p>The price is memory of another kind. Keys and values of all words stay, in each of ${LAYERS} layers: <b>${byteCount(n.cache)}</b> in float16 (press <b>memory</b>). That is the <em>KV cache</em>, and on long texts it fills the memory of a machine. Heads that share keys and values make it smaller.</p>`,
     },
   ],
   picture,
@@ -147,7 +146,6 @@ ${choice(
   ],
   state.show,
   "show",
-  "narrow-only",
 )}`;
   },
   more: ({ state }) =>

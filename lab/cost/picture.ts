@@ -19,7 +19,7 @@ export const timeText = (ms: number) => (ms >= 1000 ? `${number(ms / 1000)} s` :
 
 /** The axes: words, and operations or milliseconds. */
 export function axesAt({ state, wide }: Pick<CostView, "state" | "wide">) {
-  const [x0, x1, y0, y1] = wide ? [58, 440, 56, 480] : [44, 356, 28, 262];
+  const [x0, x1, y0, y1] = wide ? [58, 830, 56, 480] : [44, 356, 28, 262];
   const domain = state.show === "time" ? ([1e-3, 1e5] as const) : ([1e4, 1e16] as const);
   return {
     x: scaleOf({ type: "log", domain: [2 ** LOWEST, 2 ** HIGHEST], range: [x0, x1] }),
@@ -162,7 +162,7 @@ export function time(view: CostView): string {
 /** Where the areas are: the length of a frame, the left ends of both, their base, and the ends of the picture. */
 const memoryAt = (wide: boolean) =>
   wide
-    ? { frame: 112, left: 500, right: 640, base: 480, top: 44, end: 856 }
+    ? { frame: 220, left: 40, right: 320, base: 480, top: 44, end: 840 }
     : { frame: 80, left: 20, right: 138, base: 252, top: 34, end: 372 };
 
 /** A square on the right frame's corner, cut where the picture ends; lines along the edges that are not cut. */
@@ -240,10 +240,6 @@ export function memoryGuess(guess: number, { numbers: n, wide }: CostView): stri
   );
 }
 
-/** The inside of the SVG. */
-export function picture(view: CostView): string {
-  const { show } = view.state;
-  const plot = () => (show === "time" ? time(view) : work(view));
-  if (view.wide) return plot() + memory(view);
-  return show === "memory" ? memory(view) : plot();
-}
+/** The inside of the SVG: one of the three. */
+export const picture = (view: CostView): string =>
+  ({ work, time, memory })[view.state.show as "work" | "time" | "memory"](view);

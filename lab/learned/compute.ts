@@ -18,6 +18,8 @@ export type Learned = {
   readonly sentence: string;
   /** The word whose row is shown; −1 for "was". */
   readonly row: number;
+  /** "weights", or "plane": its query and the keys. */
+  readonly shown: string;
 };
 
 /** What the picture shows. */
@@ -40,6 +42,8 @@ export interface LearnedNumbers {
   /** The chosen row's scores before training and at the step, rounded as the listings have them, and softmax of both. */
   readonly scores: readonly (readonly number[])[];
   readonly listed: readonly (readonly number[])[];
+  /** At each moment the length of the row's query, and of each key up to it how far it reaches along that query and away from it. */
+  readonly planes: readonly { readonly length: number; readonly keys: readonly (readonly number[])[] }[];
 }
 
 const SIZE = 16;
@@ -63,6 +67,22 @@ function headAt(moment: Moment, sentence: Sentence): { weights: number[][]; lse:
     returnWeights: true,
   });
   return { weights: rowsOf(weights!), lse };
+}
+
+/** A row's query and keys in the plane of each key and that query: lengths and angles are those of the 16 numbers. */
+function planeOf(moment: Moment, row: number): LearnedNumbers["planes"][number] {
+  const [queries, keys] = [moment.query, moment.key].map(decodeFloat16);
+  const vector = (of: Float32Array, i: number) => of.subarray(i * SIZE, (i + 1) * SIZE);
+  const query = vector(queries, row);
+  const length = Math.hypot(...query);
+  return {
+    length,
+    keys: Array.from({ length: row + 1 }, (_, j) => {
+      const key = vector(keys, j);
+      const along = key.reduce((sum, x, i) => sum + x * query[i], 0) / length;
+      return [along, Math.sqrt(Math.max(0, Math.hypot(...key) ** 2 - along ** 2))];
+    }),
+  };
 }
 
 /** The numbers of a state. */
@@ -98,5 +118,6 @@ export async function compute({ run, step, sentence, row }: Learned): Promise<Le
     right: (REASONS as readonly string[]).indexOf(words[words.length - 1]),
     scores,
     listed: scores.map(softmaxOf),
+    planes: moments.map((moment) => planeOf(moment, chosen)),
   };
 }

@@ -7,6 +7,7 @@ import { LEARNED } from "./captures.ts";
 import { type LearnedNumbers, momentsOf } from "./compute.ts";
 import { OTHERS } from "./others.ts";
 import { page, STEPS } from "./page.ts";
+import { angleOf, type LearnedView, plane } from "./picture.ts";
 
 const numbersOf = async (change: object) =>
   (await viewOf("learned", change as never)).numbers as LearnedNumbers;
@@ -77,4 +78,30 @@ test("the text says that the surprise falls before the share rises, as the table
   expect(text).toContain("The surprise falls first");
   expect(text).toContain("a mean over many sentences");
   expect(text).not.toContain("neither comes first");
+});
+
+test("queries and keys: the angle of the question and its answer, the scores, and nothing of the answer before the guess", async () => {
+  const { state, predict } = page.steps[2];
+  const viewAt = async (...changes: object[]) =>
+    (await viewOf("learned", ...(changes as never[]))) as unknown as LearnedView;
+  const [before, after] = [await viewAt(state), await viewAt(state, predict!.show)];
+  const { planes, was, animal, scores } = after.numbers;
+  const [first, last] = [planes[0], planes[planes.length - 1]];
+  expect(predict!.question).toContain(`${angleOf(first.keys[animal])}° to the query`);
+  expect(angleOf(last.keys[animal])).toBe(39);
+  for (const [at, { length, keys }] of [first, last].entries())
+    for (const [j, [along]] of keys.entries()) expect((along * length) / 4).toBeCloseTo(scores[at][j], 2);
+  for (const wide of [true, false]) {
+    expect(plane({ ...before, wide })).toContain("cat: 85°");
+    expect(plane({ ...before, wide })).not.toContain("39°");
+    expect(plane({ ...after, wide })).toContain("cat: 39°");
+  }
+  const above = ({ keys }: typeof first) => keys.filter((key, j) => j !== animal && angleOf(key) > 90).length;
+  expect([above(first), above(last), last.keys.length - 1]).toEqual([3, 8, was]);
+  expect(textOf(predict!.result(after as never))).toContain(
+    "Of the 9 other keys, 8 are at more than 90° now, and 3",
+  );
+  // In the sentence of two animals, the key of the second one stays away.
+  const { planes: pair } = (await viewAt(page.steps[3].state, { shown: "plane" })).numbers;
+  expect([2, 7].map((j) => angleOf(pair[pair.length - 1].keys[j]))).toEqual([37, 112]);
 });

@@ -1,22 +1,14 @@
 /** Learned: one head before, during and after training, and two runs in which it does not learn what it should. */
 
-import {
-  bandScale,
-  barX,
-  barY,
-  dotMarks,
-  element,
-  lineMark,
-  scaleOf,
-  text,
-} from "../../src/view/plot/index.ts";
+import { bandScale, barX, dotMarks, element, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
 import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
 import { clamp, integer, oneOf } from "../frame/fields.ts";
-import { axisOf, draggable, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
+import { axisOf, draggable, guessText, line, named, rect } from "../frame/marks.ts";
 import { definePage, guessOf, type LabView } from "../frame/page.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Learned, LearnedNumbers } from "./compute.ts";
+import { angleOf, bars, heatmap, plane, planeAt, rowOf, steps } from "./picture.ts";
 
 type PageView = LabView<Learned, LearnedNumbers>;
 
@@ -36,18 +28,20 @@ const RUNS = [
   ["tossed", "random last word"],
   ["fast", "steps × 167"],
 ] as const;
+const SHOWN = [
+  ["weights", "weights"],
+  ["plane", "query and keys"],
+] as const;
 const LENGTHS: Readonly<Record<string, number>> = { cat: 11, dog: 13 };
 
 const nearest = (steps: readonly number[], wanted: number) =>
   steps.reduce((a, b) => (Math.abs(b - wanted) < Math.abs(a - wanted) ? b : a));
-const rowOf = ({ state, numbers: n }: PageView) => (state.row < 0 ? n.was : state.row);
 /** Which curve moves first, from the numbers of the run. */
 function order({ numbers: n }: PageView) {
   const at = (list: readonly number[], step: number) => list[n.steps.indexOf(step)];
   const [before, early, late] = [0, 200, 600];
   return html`<p>The surprise falls first. From step 0 to step ${early} it goes from ${number(at(n.surprises, before))} to ${number(at(n.surprises, early))} nats while the share only goes from ${percent(at(n.shares, before))} to ${percent(at(n.shares, early))}: the model learns which eight words can come last, and for that it need not look. Only what is below the dashed line needs the animal. At step ${late} the surprise is down to ${number(at(n.surprises, late))}, and the share still grows from ${percent(at(n.shares, late))} to ${percent(n.shares[n.shares.length - 1])}.</p>`;
 }
-const steps = (count: number) => count.toLocaleString("en-US");
 /** The share that "was" gives to the animal at the chosen step, and before training. */
 const share = ({ numbers: n }: PageView) => n.weights[n.was][n.animal];
 const first = ({ numbers: n }: PageView) => n.before[n.was][n.animal];
@@ -61,67 +55,6 @@ function curveAt(wide: boolean) {
     surprise: scaleOf({ domain: [0, LARGEST], range: [y1, y0], clamp: true }),
     share: scaleOf({ domain: [0, 1], range: [y1, y0] }),
   };
-}
-
-function heatmap(view: PageView): string {
-  const { numbers: n } = view;
-  const [x, y] = [92, 92];
-  const cell = 370 / n.words.length;
-  const row = rowOf(view);
-  const cells = weightCells(
-    n.weights.map((weights, i) => weights.slice(0, i + 1)),
-    { x, y, width: cell, height: cell, labelFrom: 0.095 },
-  );
-  const parts = [
-    text(16, 30, `step ${steps(view.state.step)}: who looks at whom, in %`, { class: "s15 bold" }),
-    text(16, 50, "row: the word that looks · column: the word it looks at", { class: "second s12" }),
-    named("weights", cells),
-    rect(x, y + row * cell, x + (row + 1) * cell, y + (row + 1) * cell, { class: "none lq" }),
-  ];
-  for (const [i, word] of n.words.entries()) {
-    parts.push(
-      pressable(
-        `row:${i}`,
-        `Show the row of ${word}`,
-        i === row,
-        element("rect", { x: 4, y: y + i * cell, width: x - 8, height: cell, class: "hit" }) +
-          text(x - 8, y + (i + 0.5) * cell + 4, word, { class: `end ${i === row ? "tq bold" : ""}` }),
-      ),
-      // Names of columns alternate between two heights, so that neighbors do not overlap.
-      text(x + (i + 0.5) * cell, y - 8 - (i % 2) * 14, word, { class: "mid s11 second" }),
-    );
-  }
-  return parts.join("");
-}
-
-/** The row as bars, with the shares before training as outlines. */
-function bars(view: PageView): string {
-  const { numbers: n } = view;
-  const row = rowOf(view);
-  const [x0, x1, top, base] = [10, 365, 30, 108];
-  const band = bandScale(n.words.length, [x0, x1], (4 * n.words.length) / (x1 - x0));
-  const scale = scaleOf({ domain: [0, 1], range: [base, top] });
-  const upTo = (weights: readonly number[]) => weights.slice(0, row + 1);
-  return [
-    text(x0, 16, `step ${steps(view.state.step)}: “${n.words[row]}” looks (outline: step 0)`, {
-      class: "bold s12",
-    }),
-    named(
-      "weights",
-      barY({
-        values: upTo(n.weights[row]),
-        band,
-        scale,
-        attributes: { class: "fw" },
-        track: { class: "fhover" },
-      }) + barY({ values: upTo(n.before[row]), band, scale, attributes: { class: "none lsecond dash" } }),
-    ),
-    ...n.words.slice(0, row + 1).map((word, j) =>
-      text(band.middle(j), base + 13 + (j % 2) * 12, word, {
-        class: `mid s11 ${j === n.animal ? "bold" : "second"}`,
-      }),
-    ),
-  ].join("");
 }
 
 /** Surprise and share against the step, on axes that never change. The step is dragged along them. */
@@ -200,6 +133,7 @@ export const page = definePage<Learned, LearnedNumbers>({
     step: integer(LAST, 0, LAST),
     sentence: oneOf(Object.keys(LENGTHS), "cat"),
     row: integer(-1, -1, 100),
+    shown: oneOf(["weights", "plane"]),
   },
   check: (state) => ({
     ...state,
@@ -228,12 +162,48 @@ export const page = definePage<Learned, LearnedNumbers>({
 ${order(view)}`,
     },
     {
-      title: "What pushes a score",
-      state: { step: 450 },
+      title: "Queries and keys move",
+      state: { step: 0, shown: "plane" },
       text: () => html`<p>What makes a score grow? Let <i>g</i><sub>j</sub> be how much the surprise would fall if word <i>j</i> had a larger share. Training moves each score by</p>
 <p class="formula"><math><mo>Δ</mo><msub><mi>s</mi><mi>j</mi></msub><mo>∝</mo><msub><mi>p</mi><mi>j</mi></msub><mo>(</mo><msub><mi>g</mi><mi>j</mi></msub><mo>−</mo><munder><mo>∑</mo><mi>i</mi></munder><msub><mi>p</mi><mi>i</mi></msub><msub><mi>g</mi><mi>i</mi></msub><mo>)</mo></math></p>
 <p>Words that help more than the average go up, the others go down. And the first factor is the word’s own share: a word that has no share gets no gradient. So it is good to begin with equal shares.</p>
-<p>Scores are not stored anywhere. Training changes the matrices that make queries and keys, and these are the same for every sentence.</p>`,
+<p>Scores are not stored anywhere. Training changes the matrices that make queries and keys. The picture has the query of “was” as an arrow to the right, and the key of “cat” with its own length and its angle to that query. How far it reaches along the query, times the query’s length, ÷ √16, is its score.</p>`,
+      predict: {
+        question: "At step 0 the key of “cat” is at 85° to the query. At which angle is it at step 3,000?",
+        min: 0,
+        max: 180,
+        step: 1,
+        start: 85,
+        unit: "°",
+        why: [
+          [
+            58,
+            180,
+            "You expected it to stay or to turn away. But each step raises the score of “cat”, and a key nearer to the query has a larger one.",
+          ],
+          [
+            0,
+            20,
+            "It need not point the same way: the query has become longer, too, and most other keys have turned away.",
+          ],
+        ],
+        show: { step: LAST, shown: "plane", run: "learned", sentence: "cat", row: -1 },
+        mark: (guess, { state, wide }) => {
+          const [x, y] = planeAt({ state, wide })([
+            4.4 * Math.cos((guess * Math.PI) / 180),
+            4.4 * Math.sin((guess * Math.PI) / 180),
+          ]);
+          return (
+            element("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
+            guessText(wide ? 490 : 365, wide ? 444 : 138, `${guess}°`, "end")
+          );
+        },
+        result: ({ numbers: { planes, animal } }) => {
+          const [before, after] = [planes[0], planes[planes.length - 1]];
+          const rest = ({ keys }: typeof before) => keys.filter((_, j) => j !== animal).map(angleOf);
+          return html`It is at <b>${angleOf(after.keys[animal])}°</b>, and reaches ${number(after.keys[animal][0])} along the query instead of ${number(before.keys[animal][0])}. The query has grown from ${number(before.length)} to ${number(after.length)}. Of the ${rest(before).length} other keys, ${rest(after).filter((angle) => angle > 90).length} are at more than 90° now, and ${rest(before).filter((angle) => angle > 90).length} were at step 0.`;
+        },
+      },
     },
     {
       title: "Which animal?",
@@ -290,7 +260,10 @@ ${order(view)}`,
 <p>And yet the model expects the right word with ${percent(view.numbers.says[view.numbers.right])}. It has seven other heads, and some of them do the work.</p>`,
     },
   ],
-  picture: (view) => (view.wide ? heatmap(view) + curves(view) + says(view) : bars(view) + curves(view)),
+  picture: (view) =>
+    (view.state.shown === "plane" ? plane(view) : view.wide ? heatmap(view) : bars(view)) +
+    curves(view) +
+    (view.wide ? says(view) : ""),
   label: (view) =>
     `A head at step ${steps(view.state.step)} of training: “was” gives ${percent(share(view))} to ${animalOf(view)}, ${percent(first(view))} before training. After “was” the model expects ${view.numbers.reasons[indexOfLargest(view.numbers.says)]} with ${percent(Math.max(...view.numbers.says))}.`,
   caption: (view) => {
@@ -305,7 +278,7 @@ ${order(view)}`,
     const at = Math.max(0, list.indexOf(state.step));
     return html`<label>step <input type="range" min="0" max="${list.length - 1}" step="1" value="${at}" data-act="at" aria-label="Step of training" aria-valuetext="step ${steps(state.step)}"><output>${steps(state.step)}</output></label>`;
   },
-  more: ({ state }) => html`${choice("", RUNS, state.run, "run")}
+  more: ({ state }) => html`${choice("", SHOWN, state.shown, "shown")}${choice("", RUNS, state.run, "run")}
 ${choice(
   "",
   ["cat", "dog"].map((name) => [name, name] as const),

@@ -2,7 +2,7 @@
 
 import { element, text } from "../../src/view/plot/svg.ts";
 import { squeezed, widthOf } from "../frame/fit.ts";
-import { line, named, pressable, textClass, weightClass } from "../frame/marks.ts";
+import { line, named, pressable, rect, textClass, weightClass } from "../frame/marks.ts";
 import type { LabView } from "../frame/page.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
@@ -30,6 +30,8 @@ export const gridAt = (wide: boolean) => (wide ? { x: 72, y: 72, cell: 36 } : { 
 function grid(view: MasksView): string {
   const { numbers: n, state, wide } = view;
   const { x, y, cell } = gridAt(wide);
+  const cellAt = (left: number, row: number, right: number, name: string, rows = 1) =>
+    rect(x + left * cell, y + row * cell, x + right * cell, y + (row + rows) * cell, { class: name });
   const parts: string[] = [
     text(
       x,
@@ -44,11 +46,7 @@ function grid(view: MasksView): string {
       const [cx, cy] = [x + j * cell, y + i * cell];
       const weight = n.weights[i][j];
       cells.push(
-        element("rect", {
-          x: cx + 0.5,
-          y: cy + 0.5,
-          width: cell - 1,
-          height: cell - 1,
+        rect(cx + 0.5, cy + 0.5, cx + cell - 0.5, cy + cell - 0.5, {
           class: sees(view, i, j) && !(state.hide && i === state.row) ? weightClass(weight) : "fhover",
         }),
       );
@@ -74,22 +72,10 @@ function grid(view: MasksView): string {
         "aria-label": `Mask of ${SIZE} by ${SIZE}. Arrow keys move, Enter changes. ${n.tokens[state.row]} looks at ${n.tokens[state.column]}: ${sees(view, state.row, state.column) ? percent(n.weights[state.row][state.column]) : "hidden"}`,
       },
       named("mask", named("weights", cells.join(""))) +
-        element("rect", {
-          x: x + state.column * cell,
-          y: y + state.row * cell,
-          width: cell,
-          height: cell,
-          class: "none cursor",
-        }) +
-        element("rect", { x, y, width: SIZE * cell, height: SIZE * cell, class: "hit" }),
+        cellAt(state.column, state.row, state.column + 1, "none cursor") +
+        cellAt(0, 0, SIZE, "hit", SIZE),
     ),
-    element("rect", {
-      x: x - 1,
-      y: y + state.row * cell - 1,
-      width: SIZE * cell + 2,
-      height: cell + 2,
-      class: "none lq",
-    }),
+    cellAt(0, state.row, SIZE, "none lq"),
   );
   for (const [i, token] of n.tokens.entries()) {
     const quiet = i === 0 || i >= realOf(state.ownText) - 1;
@@ -98,7 +84,7 @@ function grid(view: MasksView): string {
         `row:${i}`,
         `Show the row of ${token}`,
         i === state.row,
-        element("rect", { x: 0, y: y + i * cell, width: x - 4, height: cell, class: "hit" }) +
+        rect(0, y + i * cell, x - 4, y + (i + 1) * cell, { class: "hit" }) +
           text(x - 8, y + i * cell + cell / 2 + 4, short(token, wide ? 8 : 6), {
             class: `end ${i === state.row ? "tq bold" : quiet ? "third" : ""}`,
             ...squeezed(short(token, wide ? 8 : 6), 13, x - 10),
@@ -188,38 +174,19 @@ function answers(view: MasksView): string {
     const bars: string[] = [];
     for (const [j, weight] of weights.entries()) {
       const y = top + j * row;
-      const off = !sees(view, state.row, j);
-      const leak = off && weight > 0;
-      const bad = Number.isNaN(weight);
-      if (state.hide) {
-        bars.push(
-          element("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
-          text(x + width + 4, y + 14, "?", { class: "s12 second" }),
-        );
-        continue;
+      const isLeak = !sees(view, state.row, j) && weight > 0;
+      const bar = (share: number, style: string) =>
+        rect(x, y + 3, x + share * width, y + row - 5, { class: style });
+      bars.push(bar(1, "fhover"));
+      if (!state.hide) {
+        if (name === "heed" && n.plain[state.row][j] > 0)
+          bars.push(bar(n.plain[state.row][j], "none lthird dash"));
+        if (weight > 0) bars.push(bar(Math.max(1 / width, weight), isLeak ? "fb" : "fw"));
       }
+      const isBad = isLeak || Number.isNaN(weight);
       bars.push(
-        element("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
-        name === "heed"
-          ? element("rect", {
-              x: x + 0.5,
-              y: y + 3.5,
-              width: Math.max(0, n.plain[state.row][j] * width - 1),
-              height: row - 9,
-              class: "none lthird dash",
-            })
-          : "",
-        bad
-          ? ""
-          : element("rect", {
-              x,
-              y: y + 3,
-              width: Math.max(weight > 0 ? 1 : 0, weight * width),
-              height: row - 8,
-              class: leak ? "fb" : "fw",
-            }),
-        text(x + width + 4, y + 14, shown(weight), {
-          class: `${wide ? "s12" : "s11"} mono ${leak || bad ? "tb bold" : weight > 0 ? "" : "third"}`,
+        text(x + width + 4, y + 14, state.hide ? "?" : shown(weight), {
+          class: `${wide ? "s12" : "s11"} mono ${state.hide ? "second" : isBad ? "tb bold" : weight > 0 ? "" : "third"}`,
         }),
       );
     }
@@ -255,13 +222,7 @@ function polarity(view: MasksView): string {
   const [bx, by] = wide ? [left + 130, top - 26] : [left, top];
   for (const [j, bit] of bits.entries())
     parts.push(
-      element("rect", {
-        x: bx + j * cell,
-        y: by,
-        width: cell - 2,
-        height: 20,
-        class: bit ? "fq soft" : "fhover",
-      }),
+      rect(bx + j * cell, by, bx + (j + 1) * cell - 2, by + 20, { class: bit ? "fq soft" : "fhover" }),
       text(bx + j * cell + cell / 2 - 1, by + 14, bit ? "True" : "False", { class: "mid s11" }),
     );
   const readings = [

@@ -159,7 +159,6 @@ export const page = definePage<Scorers, ScorersNumbers>({
           ],
         ],
         show: { power: 10, lengths: 4 },
-        always: true,
         mark: (guess, { wide }) => {
           const { x, y } = plotAt(wide);
           const [cx, cy] = [x(1024), y((guess / 100) * LARGEST)];

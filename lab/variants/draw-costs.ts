@@ -1,52 +1,54 @@
-/** Operations, memory and time of each way. */
-import { element, text } from "../../src/view/plot/svg.ts";
+/** Operations, memory and time of each way, as bars. */
+import { bandScale, barX, scaleOf, text } from "../../src/view/plot/index.ts";
 import { named } from "../frame/marks.ts";
 import { byteCount, count, number } from "../frame/words.ts";
-import { RACE } from "./shown.ts";
-import { COLORS, SHORT, type VariantsView, WAYS } from "./state.ts";
+import { COLORS, SHORT, SIZES, type VariantsView, WAYS } from "./state.ts";
 
-/** What each way computes in the race. */
-const COMPUTES = ["all weights", "all, in tiles", `${RACE.window} a side`, `${RACE.features} features`];
-
-/** What each way costs at the race's n. */
-export function costs(view: VariantsView): string {
-  const { numbers: n, state, wide } = view;
-  const [x0, step, top] = wide ? [16, 212, 96] : [8, 92, 66];
-  const measured = !Number.isNaN(n.costs[0].ms);
-  const largest = Math.max(...n.costs.map(({ ms }) => (measured ? ms : 1)));
-  const size = `n = ${state.n.toLocaleString("en-US")}, vectors of 64 numbers`;
-  const parts = [
-    text(x0, top - 24, wide ? `what it costs at ${size}` : size, { class: wide ? "bold" : "bold s12" }),
+/** What each way costs at the race's n. The axes of work and memory end at the whole matrix of the largest n, so sizes are compared, too. */
+export function costs({ numbers: n, state, wide }: VariantsView): string {
+  const [x0, x1, top, height] = wide ? [124, 720, 64, 158] : [66, 284, 32, 86];
+  const [matrix] = n.costs;
+  const measured = !Number.isNaN(matrix.ms);
+  const growth = (Math.max(...SIZES) / state.n) ** 2;
+  const panels: [string, number[], number, (value: number) => string][] = [
+    ["multiply and add", n.costs.map((cost) => cost.operations), matrix.operations * growth, count],
+    ["memory in between", n.costs.map((cost) => cost.bytes), matrix.bytes * growth, byteCount],
+    [
+      measured ? "time here" : "time here: press Race",
+      n.costs.map(({ ms }) => (measured ? ms : 0)),
+      Math.max(1e-3, ...n.costs.map(({ ms }) => (measured ? ms : 0))),
+      (ms) => (measured ? `${number(ms)} ms` : ""),
+    ],
   ];
-  for (const [w, cost] of n.costs.entries()) {
-    const x = x0 + w * step;
-    const rows: [string, string][] = [
-      ["computes", COMPUTES[w]],
-      ["multiply and add", count(cost.operations)],
-      ["memory in between", byteCount(cost.bytes)],
-      ["time here", measured ? `${number(cost.ms)} ms` : "press Race"],
-    ];
-    parts.push(
-      text(x, top, (wide ? WAYS : SHORT)[w], { class: `bold ${w === 0 ? "" : `t${COLORS[w]}`} s12` }),
-    );
-    for (const [r, [name, value]] of rows.entries()) {
-      const y = top + 26 + r * 42;
-      if (wide || w === 0) parts.push(text(x, y, name, { class: "second s11" }));
-      parts.push(
-        text(x, y + 17, value, { class: `${wide ? "" : "s11"} ${r === 3 && measured ? "bold" : ""}` }),
-      );
-    }
-    if (measured)
-      parts.push(
-        element("rect", { x, y: top + 180, width: wide ? 180 : 82, height: 10, class: "fhover" }),
-        element("rect", {
-          x,
-          y: top + 180,
-          width: Math.max(1, ((wide ? 180 : 82) * cost.ms) / largest),
-          height: 10,
-          class: w === 0 ? "fthird" : `f${COLORS[w]}`,
-        }),
-      );
-  }
-  return named("costs", parts.join(""));
+  return named(
+    "costs",
+    text(wide ? 16 : 8, wide ? 30 : 13, `at n = ${state.n.toLocaleString("en-US")}, vectors of 64 numbers`, {
+      class: wide ? "s15 bold" : "bold s12",
+    }) +
+      panels
+        .map(([title, values, largest, label], p) => {
+          const y = top + p * height;
+          const band = bandScale(values.length, [y + (wide ? 12 : 6), y + height - (wide ? 24 : 14)], 0.3);
+          return (
+            text(x0, y, title, { class: `second ${wide ? "" : "s11"}` }) +
+            values
+              .map((_, w) =>
+                text(x0 - 8, band.middle(w) + 4, (wide ? WAYS : SHORT)[w], {
+                  class: `end bold ${w === 0 ? "" : `t${COLORS[w]}`} ${wide ? "" : "s11"}`,
+                }),
+              )
+              .join("") +
+            barX({
+              values,
+              band,
+              scale: scaleOf({ domain: [0, largest], range: [x0, x1] }),
+              attributes: (w) => ({ class: w === 0 ? "fthird" : `f${COLORS[w]}` }),
+              track: { class: "fhover" },
+              label: (w) => label(values[w]),
+              labelAttributes: { class: `mono ${wide ? "" : "s11"}` },
+            })
+          );
+        })
+        .join(""),
+  );
 }

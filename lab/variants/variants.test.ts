@@ -103,3 +103,15 @@ test("what a tile has is called the log of the sum so far", async () => {
   const view = await viewOf("variants", { show: "tiles", tile: 3 } as never);
   expect(page.picture(view as never)).toContain("maximum + log of the sum so far");
 });
+
+test("the axes of work stay when n changes: of the matrix's bar a 64th is left at 512, of those that are linear an eighth", async () => {
+  const bars = async (n: number) => {
+    const view = await viewOf("variants", { show: "cost", n } as never);
+    const widths = [
+      ...page.picture(view as never).matchAll(/<rect [^>]*width="([\d.]+)"[^>]*class="f(?:third|w|k|v)"/g),
+    ];
+    return widths.slice(0, 4).map(([, width]) => Number(width));
+  };
+  const [small, large] = [await bars(512), await bars(4096)];
+  for (const [w, share] of [64, 64, 8, 8].entries()) expect(large[w] / small[w] / share).toBeCloseTo(1, 0);
+});
