@@ -1,6 +1,5 @@
 /** Operations, memory and time of each way, as bars. */
 import { bandScale, barX, scaleOf, text } from "../../src/view/plot/index.ts";
-import { named } from "../frame/marks.ts";
 import { byteCount, count, number } from "../frame/words.ts";
 import { COLORS, SHORT, SIZES, type VariantsView, WAYS } from "./state.ts";
 
@@ -10,45 +9,37 @@ export function costs({ numbers: n, state, wide }: VariantsView): string {
   const [matrix] = n.costs;
   const measured = !Number.isNaN(matrix.ms);
   const growth = (Math.max(...SIZES) / state.n) ** 2;
+  const ms = n.costs.map((cost) => (measured ? cost.ms : 0));
   const panels: [string, number[], number, (value: number) => string][] = [
-    ["multiply and add", n.costs.map((cost) => cost.operations), matrix.operations * growth, count],
-    ["memory in between", n.costs.map((cost) => cost.bytes), matrix.bytes * growth, byteCount],
-    [
-      measured ? "time here" : "time here: press Race",
-      n.costs.map(({ ms }) => (measured ? ms : 0)),
-      Math.max(1e-3, ...n.costs.map(({ ms }) => (measured ? ms : 0))),
-      (ms) => (measured ? `${number(ms)} ms` : ""),
-    ],
+    ["multiply and add", n.costs.map(({ operations }) => operations), matrix.operations * growth, count],
+    ["memory in between", n.costs.map(({ bytes }) => bytes), matrix.bytes * growth, byteCount],
+    ["time here", ms, Math.max(1e-3, ...ms), (time) => (measured ? `${number(time)} ms` : "press Race")],
   ];
-  return named(
-    "costs",
-    text(wide ? 16 : 8, wide ? 30 : 13, `at n = ${state.n.toLocaleString("en-US")}, vectors of 64 numbers`, {
-      class: wide ? "s15 bold" : "bold s12",
+  const size = wide ? "" : "s11";
+  return (
+    text(x0, wide ? 30 : 13, `n = ${state.n.toLocaleString("en-US")}, vectors of 64 numbers`, {
+      class: "bold",
     }) +
-      panels
-        .map(([title, values, largest, label], p) => {
-          const y = top + p * height;
-          const band = bandScale(values.length, [y + (wide ? 12 : 6), y + height - (wide ? 24 : 14)], 0.3);
-          return (
-            text(x0, y, title, { class: `second ${wide ? "" : "s11"}` }) +
-            values
-              .map((_, w) =>
-                text(x0 - 8, band.middle(w) + 4, (wide ? WAYS : SHORT)[w], {
-                  class: `end bold ${w === 0 ? "" : `t${COLORS[w]}`} ${wide ? "" : "s11"}`,
-                }),
-              )
-              .join("") +
-            barX({
-              values,
-              band,
-              scale: scaleOf({ domain: [0, largest], range: [x0, x1] }),
-              attributes: (w) => ({ class: w === 0 ? "fthird" : `f${COLORS[w]}` }),
-              track: { class: "fhover" },
-              label: (w) => label(values[w]),
-              labelAttributes: { class: `mono ${wide ? "" : "s11"}` },
-            })
-          );
-        })
-        .join(""),
+    panels
+      .map(([title, values, largest, label], p) => {
+        const y = top + p * height;
+        const band = bandScale(4, [y + height * 0.08, y + height * 0.84], 0.3);
+        const names = values.map((_, w) =>
+          text(x0 - 8, band.middle(w) + 4, (wide ? WAYS : SHORT)[w], {
+            class: `end bold t${w === 0 ? "" : COLORS[w]} ${size}`,
+          }),
+        );
+        const bars = barX({
+          values,
+          band,
+          scale: scaleOf({ domain: [0, largest], range: [x0, x1] }),
+          attributes: (w) => ({ class: w === 0 ? "fthird" : `f${COLORS[w]}` }),
+          track: { class: "fhover" },
+          label: (w) => label(values[w]),
+          labelAttributes: { class: `mono ${size}` },
+        });
+        return text(x0, y, title, { class: `second ${size}` }) + names.join("") + bars;
+      })
+      .join("")
   );
 }

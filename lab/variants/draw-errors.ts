@@ -1,6 +1,6 @@
 /** How wrong each way is on each kind of data. */
 import { element, text } from "../../src/view/plot/svg.ts";
-import { line, pressable } from "../frame/marks.ts";
+import { line, pressable, rect } from "../frame/marks.ts";
 import { COLORS, KIND_NAMES, KIND_NOTES, kindOf, type VariantsView, WAYS } from "./state.ts";
 
 /** Where the errors are: left edge, ends of the axis, the first row and the height of a row. */
@@ -64,23 +64,11 @@ export function errors(view: VariantsView): string {
       // The band over the throws, where there is more than one.
       ...(entry.throws.length > 1 ? [1, 2] : []).map((w) => {
         const all = entry.throws.map((errors) => x(errors[w]));
-        return element("rect", {
-          ...{
-            x: Math.min(...all) - 3,
-            y: y - 9,
-            width: Math.max(...all) - Math.min(...all) + 6,
-            height: 18,
-          },
-          ...{ rx: 4, class: `f${COLORS[w + 1]} soft` },
-        });
+        const style = { rx: 4, class: `f${COLORS[w + 1]} soft` };
+        return rect(Math.min(...all) - 3, y - 9, Math.max(...all) + 3, y + 9, style);
       }),
       ...entry.errors.map((error, w) =>
-        element("circle", {
-          cx: x(error),
-          cy: y,
-          r: chosen ? 7 : 5,
-          class: `f${COLORS[w + 1]}`,
-        }),
+        element("circle", { cx: x(error), cy: y, r: chosen ? 7 : 5, class: `f${COLORS[w + 1]}` }),
       ),
     );
     if (chosen && wide)

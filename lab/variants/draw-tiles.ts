@@ -1,6 +1,6 @@
 /** Flash, tile by tile. */
 import { element, text } from "../../src/view/plot/svg.ts";
-import { line, named } from "../frame/marks.ts";
+import { line, named, rect } from "../frame/marks.ts";
 import { number } from "../frame/words.ts";
 import { TILES, type VariantsView } from "./state.ts";
 
@@ -24,11 +24,7 @@ export function tiles(view: VariantsView): string {
     const done = t < state.tile;
     const step = width / each;
     parts.push(
-      element("rect", {
-        x: x + 1,
-        y: y0 - 6,
-        width: width - 2,
-        height: y1 - y0 + 12,
+      rect(x + 1, y0 - 6, x + width - 1, y1 + 6, {
         class: t === state.tile - 1 ? "fhover" : "none lline",
       }),
       element("path", {

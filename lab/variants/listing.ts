@@ -32,23 +32,22 @@ export const code: Listings<Variants, VariantsNumbers> = {
   },
 };
 
+const listed = ({ tiles }: VariantsNumbers, of: "lse" | "output", indent: string) =>
+  codeLines(
+    tiles.map(({ ownText }) => ownText[of]),
+    4,
+    indent,
+  );
+
 function tilesTypeScript({ numbers: n }: VariantsView): string {
   return `import { mergeStates, tensor } from "heed";
 
 // Query ${n.query}, each tile of ${n.n / TILES} keys alone: the log
 // of its sum, and its output's first number.
 const lse = [
-${codeLines(
-  n.tiles.map(({ ownText }) => ownText.lse),
-  4,
-  "  ",
-)}];
+${listed(n, "lse", "  ")}];
 const output = [
-${codeLines(
-  n.tiles.map(({ ownText }) => ownText.output),
-  4,
-  "  ",
-)}];
+${listed(n, "output", "  ")}];
 
 const tile = (j) => ({
   output: tensor([[output[j]]], "float64"),
@@ -69,17 +68,9 @@ function tilesPython({ numbers: n }: VariantsView): string {
 # Query ${n.query}, each tile of ${n.n / TILES} keys alone: the
 # log of its sum, and its output's first number.
 lse = np.array([
-${codeLines(
-  n.tiles.map(({ ownText }) => ownText.lse),
-  4,
-  "    ",
-)}])
+${listed(n, "lse", "    ")}])
 output = np.array([
-${codeLines(
-  n.tiles.map(({ ownText }) => ownText.output),
-  4,
-  "    ",
-)}])
+${listed(n, "output", "    ")}])
 
 m, l, o = -np.inf, 0, 0
 for s, v in zip(lse, output):

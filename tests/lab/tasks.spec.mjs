@@ -195,6 +195,7 @@ test("cost: half of the frame from the end of the text, where one word is added 
 }) =>
   visit("cost.html", {}, async (page) => {
     await readToTheTasks(page);
+    await press(page, '.control [data-act="show:memory"]', "Enter");
     await expect(page.locator(".wide")).toContainText("S of the new word");
     await press(page, '.control [data-act="power"]', "ArrowLeft");
     await press(page, '.others [data-act="one:all"]', "Enter");

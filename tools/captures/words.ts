@@ -43,7 +43,8 @@ export interface Capture {
   readonly key: string;
 }
 
-export const CAPTURES = ${JSON.stringify(Object.fromEntries(captures))} as const satisfies Record<string, Capture>;
+export const CAPTURES = {
+${captures.map(([name, capture]) => `  ${name}: ${JSON.stringify(capture)},\n`).join("")}} as const satisfies Record<string, Capture>; // biome-ignore format: a row a sentence
 `;
 }
 
