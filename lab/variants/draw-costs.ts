@@ -36,7 +36,7 @@ export function costs({ numbers: n, state, wide }: VariantsView): string {
           attributes: (w) => ({ class: w === 0 ? "fthird" : `f${COLORS[w]}` }),
           track: { class: "fhover" },
           label: (w) => label(values[w]),
-          labelAttributes: { class: `mono ${size}` },
+          labelAttributes: { class: size },
         });
         return text(x0, y, title, { class: `second ${size}` }) + names.join("") + bars;
       })

@@ -163,7 +163,7 @@ export const page = definePage<Variants, VariantsNumbers>({
       ) => html`<p>Press <b>Race</b>: each way once, here, at n = ${view.state.n.toLocaleString("en-US")}.</p>
 ${view.numbers.costs[0]?.ms > 0 ? html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>` : ""}
 <p>The whole matrix and Flash do the same matrix products. ${passesOf(view)} Flash does softmax while a tile is at hand, and keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)} where the whole matrix keeps ${view.numbers.costs.length === 0 ? "all scores and weights" : byteCount(view.numbers.costs[0].bytes)}.</p>
-<p>Here Longformer has ${RACE.window} neighbors to each side and Performer ${RACE.features} features, whatever n. So twice the words are twice the work for them, and four times the work for the other two. <b>Change n</b> and see the bars: their axes stay.</p>
+<p>Here Longformer has ${RACE.window} neighbors to each side and Performer ${RACE.features} features, whatever n. So twice the words are twice the work for them, and four times the work for the other two. <b>Change n</b>: the axes stay.</p>
 <p>So try the exact way first. The others are for texts so long that even Flash is too slow, or for heads whose pattern is known.</p>`,
     },
   ],

@@ -39,7 +39,7 @@ export const GROUPS = [
   },
   {
     name: "words",
-    test: /[\\/](?:src[\\/]store[\\/]text[\\/](?:label|number)|lab[\\/]frame[\\/]words)\.ts$/,
+    test: /[\\/](?:src[\\/]store[\\/]text[\\/](?:label|number)|lab[\\/](?:frame[\\/]words|variants[\\/]shown))\.ts$/,
     includeDependenciesRecursively: false,
   },
   {
