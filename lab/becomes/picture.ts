@@ -115,25 +115,17 @@ function neighbors({ numbers: n, state }: BecomesView): string {
 function heads({ numbers: n, state }: BecomesView): string {
   if (state.quarters === 4) return "";
   const all = n.rises.flat();
+  const styleOf = (i: number) => ({ class: i === 4 ? "fv" : "fthird" });
   const band = bandScale(all.length, [530, 845], 0.2);
   const y = scaleOf({ domain: [-0.06, 0.16], range: [506, 430] });
   return [
     text(530, 416, "one of 72 heads off: by how much the last cosine rises", { class: "second s12" }),
     line(530, y(0), 845, y(0), "lthird"),
-    named(
-      "heads",
-      barY({
-        values: all,
-        band,
-        scale: y,
-        attributes: (i: number) => ({ class: i === 4 ? "fv" : "fthird" }),
-      }),
-    ),
+    named("heads", barY({ values: all, band, scale: y, attributes: styleOf })),
     text(band.middle(4) + 8, y(0.1), `layer 0, head 4: +${number(all[4])}`, { class: "bold tv s12" }),
-    ...n.rises.map((row, layer) => {
-      const middle = (band.middle(layer * row.length) + band.middle((layer + 1) * row.length - 1)) / 2;
-      return text(middle, 524, `layer ${layer}`, { class: "mid third s11" });
-    }),
+    ...n.rises.map((row, layer) =>
+      text(band.middle((layer + 0.5) * row.length - 0.5), 524, `layer ${layer}`, { class: "mid third s11" }),
+    ),
   ].join("");
 }
 

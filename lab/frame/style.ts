@@ -183,7 +183,7 @@ figcaption{font-size:14px;line-height:19px;padding:2px 16px 6px;min-block-size:6
 .others{flex-wrap:nowrap;gap:12px;overflow-x:auto;scrollbar-width:none;white-space:nowrap;margin:6px -16px 0;padding-inline:16px}.others>*{flex:none}.others .recipe{flex-wrap:nowrap}
 .control button,.control select{min-block-size:40px}.control input[type=range]{min-block-size:40px}
 .stage .tools,.wide-only{display:none}
-.narrow-only.narrow-only{display:inline-flex!important;align-items:center}.text p .narrow-only{display:inline!important}.first .choice button{padding:0 9px}
+.narrow-only.narrow-only{display:inline-flex!important;align-items:center}.first .choice button{padding:0 9px}
 .step{scroll-margin-block-start:48svh}
 .text{padding:20px 16px 140px}
 h1{font-size:28px;line-height:34px}
@@ -193,6 +193,6 @@ h1{font-size:28px;line-height:34px}
 @media (max-width:899px){.top{padding:4px 16px;column-gap:14px}.top a[rel]{max-inline-size:27vw;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.top form{flex-basis:100%;margin:0 0 4px}}
 @media (scripting:none){${STILL.map(([selector, rules]) => `${selector}{${rules}}`).join("")}}
 ${STILL.map(([selector, rules]) => `${selector.replaceAll(/(^|,)/g, "$1:root.disk ")}{${rules}}`).join("")}:root.disk .disk-note{display:block}
-@media print{${root}{color-scheme:light;background:#fff}.stage,.top,.predict .row,.predict .said,.text button,.tools,.hint,.languages>label{display:none}.still{display:block;break-inside:avoid}.still svg{inline-size:12cm;block-size:auto}.columns{display:block}.text{padding:0;font-size:11pt;line-height:1.45}.step{min-block-size:0;break-inside:avoid}.text section{margin-block-end:18pt}.languages .py{display:block!important}pre,.scroll{overflow:visible;white-space:pre-wrap;max-block-size:none}details::details-content{content-visibility:visible;block-size:auto}}
+@media print{${root}{color-scheme:light;background:#fff}.stage,.top,.predict .row,.predict .said,.text button,.tools,.hint,.languages>label{display:none}.still{display:block;break-inside:avoid}.still svg{inline-size:12cm;block-size:auto}.columns{display:block}.text{padding:0;font-size:11pt;line-height:1.45}.step{min-block-size:0;break-inside:avoid}.text section{margin-block-end:18pt}.languages .py{display:block!important}.share{display:none}.open.open{margin:0;padding:0}th{white-space:normal}pre,.scroll{overflow:visible;white-space:pre-wrap;max-block-size:none}details::details-content{content-visibility:visible;block-size:auto}}
 @media (forced-colors:active){svg{forced-color-adjust:none}}
 `;

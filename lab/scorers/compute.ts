@@ -79,54 +79,45 @@ function weightsOf(seed: number, d: number, rows: number, keys: number) {
   }));
 }
 
-const cache = new Map<string, readonly number[][]>();
-/** Entropies of every seed thrown: [scorer][power]. */
+/** Entropies of every seed thrown: [scorer][power]; and rows by power and seed. */
 const thrown = new Map<number, readonly (readonly number[])[]>();
+const cache = new Map<string, readonly number[][]>();
+
+/** What is in a map, computed where it is not there yet. */
+function once<K, T>(map: Map<K, T>, key: K, make: () => T): T {
+  map.set(key, map.get(key) ?? make());
+  return map.get(key)!;
+}
 
 /** Mean entropies: [scorer][power]. */
-function entropies(seed: number): readonly (readonly number[])[] {
-  let all = thrown.get(seed);
-  if (all === undefined) {
-    const entropies: number[][] = [[], [], []];
+const entropies = (seed: number): readonly (readonly number[])[] =>
+  once(thrown, seed, () => {
+    const all: number[][] = [[], [], []];
     for (const power of POWERS)
       for (const [s, { weights }] of weightsOf(seed, 2 ** power, SIZE, SIZE).entries())
-        entropies[s].push(-weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0) / SIZE);
-    all = entropies;
-    thrown.set(seed, all);
-  }
-  return all;
-}
+        all[s].push(-weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0) / SIZE);
+    return all;
+  });
 
 /** One row of eight keys; scores are logarithms of the weights plus the row's log-sum-exp. */
-function rows(power: number, seed: number): readonly number[][] {
-  const key = `row ${power} ${seed}`;
-  let scorers = cache.get(key);
-  if (scorers === undefined) {
-    scorers = weightsOf(seed, 2 ** power, 1, EIGHT).map(({ weights, lse }) =>
+const rows = (power: number, seed: number): readonly number[][] =>
+  once(cache, `row ${power} ${seed}`, () =>
+    weightsOf(seed, 2 ** power, 1, EIGHT).map(({ weights, lse }) =>
       // A share that is 0 in float32 has a score at least 103 below the largest.
       Array.from(weights, (weight) => roundScore((weight > 0 ? Math.log(weight) : -103) + lse[0]) + 0),
-    );
-    cache.set(key, scorers);
-  }
-  return scorers;
-}
+    ),
+  );
 
 /** Mean of the largest share over 64 rows of eight keys: [scorer]. */
-function largestOf(power: number, seed: number): readonly number[] {
-  const key = `largest ${power} ${seed}`;
-  let means = cache.get(key);
-  if (means === undefined) {
-    const list = weightsOf(seed, 2 ** power, SIZE, EIGHT).map(({ weights }) => {
+const largestOf = (power: number, seed: number): readonly number[] =>
+  once(cache, `largest ${power} ${seed}`, () => [
+    weightsOf(seed, 2 ** power, SIZE, EIGHT).map(({ weights }) => {
       let sum = 0;
       for (let row = 0; row < SIZE; row++)
         sum += Math.max(...weights.subarray(row * EIGHT, (row + 1) * EIGHT));
       return sum / SIZE;
-    });
-    means = [list];
-    cache.set(key, means);
-  }
-  return means[0];
-}
+    }),
+  ])[0];
 
 /** Milliseconds of one call of each, the best of three. */
 function times(n: number, d: number): number[] {

@@ -1,5 +1,6 @@
 /** What both pictures draw: boxes, edges that can be pulled, numbers that can be dragged, and heed's message. */
 import { element, text } from "../../src/view/plot/svg.ts";
+import { wrapped } from "../frame/lines.ts";
 import { draggable, line, named } from "../frame/marks.ts";
 import { type PictureBox, RANGE, type ShapesView, type Size } from "./sizes.ts";
 
@@ -12,13 +13,8 @@ export function stacked(box: PictureBox, color: string, cards: number): string {
       element("rect", { ...box, x: box.x + 3 * i, y: box.y - 3 * i, class: `fpaper l${color} thin`, rx: 1 }),
     );
   parts.push(element("rect", { ...box, class: "fpaper", rx: 1 }));
-  parts.push(
-    element("rect", {
-      ...box,
-      class: color === "b" ? "none lb dash" : `f${color} soft l${color} thin`,
-      rx: 1,
-    }),
-  );
+  const style = color === "b" ? "none lb dash" : `f${color} soft l${color} thin`;
+  parts.push(element("rect", { ...box, class: style, rx: 1 }));
   return parts.join("");
 }
 
@@ -37,6 +33,12 @@ export function edge(
   const { x, y, length, across } = at;
   const [w, h] = across ? [20, Math.max(20, length)] : [Math.max(20, length), 20];
   const grip = across ? [5, Math.min(26, Math.max(12, length))] : [Math.min(26, Math.max(12, length)), 5];
+  const centered = ([width, height]: readonly number[], style: string) => {
+    const [left, top] = across
+      ? [x - width / 2, y + (length - height) / 2]
+      : [x + (length - width) / 2, y - height / 2];
+    return element("rect", { x: left, y: top, width, height, rx: 2.5, class: style });
+  };
   return element(
     "g",
     {
@@ -52,21 +54,7 @@ export function edge(
         "aria-valuenow": String(state[size]),
       }),
     },
-    element("rect", {
-      x: x - (across ? 10 : (w - length) / 2),
-      y: y - (across ? (h - length) / 2 : 10),
-      width: w,
-      height: h,
-      class: "hit",
-    }) +
-      element("rect", {
-        x: across ? x - 2.5 : x + length / 2 - grip[0] / 2,
-        y: across ? y + length / 2 - grip[1] / 2 : y - 2.5,
-        width: grip[0],
-        height: grip[1],
-        rx: 2.5,
-        class: `f${color} grip`,
-      }),
+    centered([w, h], "hit") + centered(grip, `f${color} grip`),
   );
 }
 
@@ -91,17 +79,6 @@ export function dragNumber(
   );
 }
 
-/** Text in lines of at most `limit` letters. */
-function wrapped(message: string, limit: number): string[] {
-  const lines: string[] = [""];
-  for (const word of message.split(" ")) {
-    const last = lines[lines.length - 1];
-    if (last !== "" && last.length + 1 + word.length > limit) lines.push(word);
-    else lines[lines.length - 1] = last === "" ? word : `${last} ${word}`;
-  }
-  return lines;
-}
-
 /** What heed says, on a card. */
 export function message(error: string, wide: boolean): string {
   const lines = wrapped(error, wide ? 106 : 58);
@@ -110,14 +87,7 @@ export function message(error: string, wide: boolean): string {
   const y = (wide ? 538 : 299) - height;
   return named(
     "error",
-    element("rect", {
-      x,
-      y,
-      width: wide ? 812 : 363,
-      height,
-      rx: 6,
-      class: "none lb",
-    }) +
+    element("rect", { x, y, width: wide ? 812 : 363, height, rx: 6, class: "none lb" }) +
       text(x + 12, y + (wide ? 22 : 13), "heed refuses:", { class: `tb bold ${wide ? "" : "s11"}` }) +
       lines
         .map((content, i) =>

@@ -19,7 +19,7 @@ export type Kind = (typeof KINDS)[number];
 /** Rows and head size of the data that is made. */
 const MADE = { n: 512, d: 64 } as const;
 /** Rows and head size of the trained heads. */
-const TRAINED = { n: 128, d: 32 } as const;
+const TRAINED = [128, 32] as const;
 
 /** Normal numbers of a seed: xorshift32, two draws a number (Box and Muller). The listings have the same lines. */
 export class Draws {
@@ -47,9 +47,8 @@ export class Draws {
 export async function headOf(kind: Kind, spread: number, draws: Draws): Promise<HeadData> {
   if (kind === "previous" || kind === "average") {
     const { HEADS } = await import("./captures.ts");
-    const { n, d } = TRAINED;
-    const [query, key, value] = [HEADS[kind].query, HEADS[kind].key, HEADS[kind].value].map(decodeFloat16);
-    return scaled(query, key, value, n, d, spread);
+    const { query, key, value } = HEADS[kind];
+    return scaled([query, key, value].map(decodeFloat16), TRAINED, spread);
   }
   const { n, d } = MADE;
   let [query, key] = [draws.normals(n * d), draws.normals(n * d)];
@@ -69,21 +68,17 @@ export async function headOf(kind: Kind, spread: number, draws: Draws): Promise<
     key.fill(0, 0, d);
     key[0] = 18;
   }
-  return scaled(query, key, value, n, d, spread);
+  return scaled([query, key, value], [n, d], spread);
 }
 
 /** Scores times `spread`: queries and keys each times its square root. */
 function scaled(
-  query: Float32Array,
-  key: Float32Array,
-  value: Float32Array,
-  n: number,
-  d: number,
+  [query, key, value]: Float32Array[],
+  shape: readonly [number, number],
   spread: number,
 ): HeadData {
-  const root = Math.sqrt(spread);
-  const [q, k] = [query, key].map((numbers) => numbers.map((x) => x * root));
-  return { query: tensor(q, [n, d]), key: tensor(k, [n, d]), value: tensor(value, [n, d]) };
+  const [q, k] = [query, key].map((numbers) => numbers.map((x) => x * Math.sqrt(spread)));
+  return { query: tensor(q, shape), key: tensor(k, shape), value: tensor(value, shape) };
 }
 
 /** Random features of the Performer, [m, d]: plain normal numbers, so that the listings can draw the same. */

@@ -1,6 +1,7 @@
 import { choice, menu } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
 import { integer, numbers, oneOf, ownSentence, type StateFields, toggle } from "../frame/fields.ts";
+import { wrapped } from "../frame/lines.ts";
 import { definePage } from "../frame/page.ts";
 import { percent, roundScore } from "../frame/words.ts";
 import { cutNote, headChoices, OWN_MODEL, ownCaption, ownExplorer } from "../head/link.ts";
@@ -20,16 +21,12 @@ const BUTTONS = [
 /** Where “bank” and its neighbors are in “they walked along the green bank”. */
 const BANK = placeIn("green", "bank");
 
-/** A list broken into lines of at most 50 characters. */
-function wrapped(items: readonly string[], indent: string): string {
-  const lines = [""];
-  for (const [i, item] of items.entries()) {
-    const word = `${item}${i + 1 < items.length ? ", " : ""}`;
-    if (lines[lines.length - 1].length + word.length > 46) lines.push("");
-    lines[lines.length - 1] += word;
-  }
-  return `\n${lines.map((line) => `${indent}${line.trimEnd()}`).join("\n")}\n`;
-}
+const quotedCode = (token: string) => JSON.stringify(token);
+/** A list broken into lines. */
+const listed = (items: readonly string[], indent: string) =>
+  `\n${wrapped(items.join(", "), 45)
+    .map((line) => indent + line)
+    .join("\n")}\n`;
 
 /** A word as it is quoted in sentences. */
 const quoted = (word: string) => `“${word}”`;
@@ -211,13 +208,10 @@ ${
     typescript: ({ numbers: { lines } }) => `import { scaledDotProductAttention,
   tensor } from "heed";
 
-const words = [${wrapped(
-      lines[0].tokens.map((token) => JSON.stringify(token)),
-      "  ",
-    )}];
+const words = [${listed(lines[0].tokens.map(quotedCode), "  ")}];
 // How well the query of ${JSON.stringify(lines[0].tokens[lines[0].looks])}
 // matches each key: q · k / √32.
-const scores = [${wrapped(lines[0].scores.map(String), "  ")}];
+const scores = [${listed(lines[0].scores.map(String), "  ")}];
 
 // Softmax: one query of 1, the scores as keys.
 const n = scores.length;
@@ -233,13 +227,10 @@ for (let j = 0; j < n; j++)
     (100 * shares[j]).toFixed(1).padStart(5));`,
     python: ({ numbers: { lines } }) => `import numpy as np
 
-words = [${wrapped(
-      lines[0].tokens.map((token) => JSON.stringify(token)),
-      "    ",
-    )}]
+words = [${listed(lines[0].tokens.map(quotedCode), "    ")}]
 # How well the query of ${JSON.stringify(lines[0].tokens[lines[0].looks])}
 # matches each key: q @ k / sqrt(32).
-scores = np.array([${wrapped(lines[0].scores.map(String), "    ")}])
+scores = np.array([${listed(lines[0].scores.map(String), "    ")}])
 
 def softmax(x):
     e = np.exp(x - x.max())

@@ -35,7 +35,10 @@ writeFileSync(
  * Two heads of the encoder that heed ships (models/encoder; layer 0, heads 0 and 1) on a text of ${tokens.length} tokens: [${tokens.length}, 32] each,
  * float16 in base64. Written by \`node tools/captures/variants.ts\`, which holds the text.
  */
-export const HEADS = ${JSON.stringify(tensors)} as const;
+export const HEADS = {
+${Object.entries(tensors)
+  .map(([name, one]) => `  ${name}: ${JSON.stringify(one)},\n`)
+  .join("")}} as const; // biome-ignore format: a row a head
 `,
 );
 process.exit(0);

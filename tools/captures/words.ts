@@ -126,7 +126,8 @@ function linksOf(model: TextModel): string {
  * weight, the length of weight × value, and how far the last state of "flies" turns (1 − cosine) when the link's weight is set to 0, alone
  * (silent) or with the row's other weights grown to a sum of 1 (hidden). Written by \`node tools/captures/words.ts all-MiniLM-L6-v2\`.
  */
-export const LINKS = ${JSON.stringify(Object.fromEntries(captures))} as const;
+export const LINKS = {
+${captures.map(([name, capture]) => `  ${name}: ${JSON.stringify(capture)},\n`).join("")}} as const; // biome-ignore format: a row a sentence
 `;
 }
 

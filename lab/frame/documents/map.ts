@@ -4,6 +4,7 @@ import { element, text } from "../../../src/view/plot/svg.ts";
 import { html, nothing, type TemplateResult } from "../../../ui/markup.ts";
 import { svgText } from "../../../ui/svg-text.ts";
 import { GOALS } from "../../goals.ts";
+import { wrapped } from "../lines.ts";
 import { line, rect } from "../marks.ts";
 import type { NamedPage } from "../page.ts";
 
@@ -28,10 +29,6 @@ const PLACES: Readonly<Record<string, readonly [along: number, line: number]>> =
   ...{ explanation: [3, 0], scale: [3, 1], heads: [3, 3], saturation: [4, 1], shapes: [4, 3] },
   ...{ learned: [5, 0], scorers: [5, 1], variants: [5, 2], cost: [5, 3] },
 };
-
-/** A title in lines of at most `limit` characters, where its words allow it. */
-const wrapped = (title: string, limit: number): string[] =>
-  title.match(new RegExp(`\\S.{0,${limit - 1}}(?=\\s|$)|\\S+`, "g"))!;
 
 /** The pages as boxes, with a line from each to those that need it: from left to right, on a phone from top to bottom. */
 function pathsOf(pages: readonly NamedPage[], wide: boolean): string {
@@ -63,8 +60,8 @@ function pathsOf(pages: readonly NamedPage[], wide: boolean): string {
         class: `mid ${i === 0 ? "bold " : ""}${wide ? "" : "s11"}`,
       }),
     );
-    const frame = rect(x, y, x + box, y + tall, { rx: 6, class: i === 0 ? "lq" : "lsecond" });
-    return element("a", { href: `${name}.html` }, frame + texts.join(""));
+    texts.unshift(rect(x, y, x + box, y + tall, { rx: 6, class: i === 0 ? "lq" : "lsecond" }));
+    return element("a", { href: `${name}.html` }, texts.join(""));
   });
   return `<svg class="${wide ? "wide" : "narrow"}" viewBox="0 0 ${width} ${height}">${lines.join("")}${boxes.join("")}</svg>`;
 }
