@@ -85,6 +85,12 @@ for (const [at, name] of names.entries())
         await page.goto("about:blank");
         await open(page, `${origin}/${name}.html${hash}`);
         expect(await captionNow(), hash).toBe(caption);
+        // On paper nothing is wider than the sheet (A4), and no control is left.
+        await page.emulateMedia({ media: "print" });
+        await page.setViewportSize({ width: 794, height: 1123 });
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(794);
+        for (const control of await page.locator(".stage, .top, .share, .text button, .predict input").all())
+          await expect(control).toBeHidden();
       }));
 test("a phone has the second controls once the first was used, and Reset, link and files at the end", ({
   visit,
