@@ -137,7 +137,7 @@ thead th{color:var(--second);border-block-end:1px solid var(--line)}
 .next{border-block-start:1px solid var(--line);padding-block-start:14px;margin-block-start:24px}
 .next span{display:block;font-size:15px;line-height:23px;color:var(--second)}
 svg{font-size:13px}svg text{font-family:var(--sans);fill:var(--ink)}
-svg .s10{font-size:10px}svg .s11{font-size:11px}svg .s12{font-size:12px}svg .s15{font-size:15px}svg .s18{font-size:18px}svg .s22{font-size:22px}svg .s28{font-size:28px}
+svg .s10{font-size:10px}svg .s11{font-size:11px}svg .s12{font-size:12px}svg .s15{font-size:15px}svg .s18{font-size:18px}svg .s22{font-size:22px}
 svg text.serif{font-family:var(--serif)}svg text.mono{font-family:var(--mono)}svg .bold{font-weight:600}
 svg text.second{fill:var(--second)}svg text.third{fill:var(--third)}
 svg .mid{text-anchor:middle}svg .end{text-anchor:end}
