@@ -1,4 +1,4 @@
-/** The heads that are switched off, and the setting of the cursor's head. The run without them: ablated-run.ts. */
+/** The heads that are switched off, and the setting of the cursor's head. The run without them: causes.ts. */
 import type { Session } from "../../app/session.ts";
 import type { State, SwitchedHead } from "../state.ts";
 

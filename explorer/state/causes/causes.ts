@@ -4,7 +4,7 @@
  */
 import type { Block } from "../../../src/store/block.ts";
 import type { StoredEffects, StoredScore } from "../../../src/store/formats/stored-evidence.ts";
-import type { ModelAnswers, ModelQuestion, PartEffect } from "../../../src/view/element.ts";
+import type { AblationResult, ModelAnswers, ModelQuestion, PartEffect } from "../../../src/view/element.ts";
 import type { Session } from "../../app/session.ts";
 import { latest, type WorkAnswer } from "../latest.ts";
 import type { State } from "../state.ts";
@@ -103,6 +103,16 @@ export function scoreAt(session: Session): WorkAnswer<ModelAnswers["score"] | St
     model!.ask!({ of: "score", ...cell }, { signal }),
   );
   return stored ? { result: stored } : answer;
+}
+
+/** The result of the run without the ablated heads; undefined if none is ablated, or while the model runs. */
+export function ablationOf(session: Session): WorkAnswer<AblationResult> | undefined {
+  const { model, state } = session;
+  const request = { heads: state.ablated, position: model?.predicts === "none" ? null : state.predict };
+  const isAsked = model !== undefined && state.ablated.length > 0;
+  return latest(session, "ablated", isAsked ? JSON.stringify(request) : undefined, (signal) =>
+    model!.ablate(request, { signal }),
+  );
 }
 
 /** What each component adds to the prediction: the logit of the most likely token minus that of the next one. Of decoders. */

@@ -99,26 +99,15 @@ function added({ session }: Ui): TemplateResult | typeof nothing {
     value === undefined ? nothing : numeral(value, "blockParts", { style: "percent" });
   const row = (name: unknown, size: number, part: number, chance?: number) =>
     html`<tr><th scope="row">${name}</th><td class="num">${numeral(size, "blockParts", { digits: 3 })}</td><td class="num">${share(part)}</td><td class="wide">${bar(part, part < 0 ? "key" : "query", true)}</td>${predicted ? html`<td class="num">${share(chance)}</td>` : nothing}</tr>`;
-  const labels: Readonly<Record<string, string>> = {
-    before: "state before",
-    attention: "+ attention",
-    mlp: "+ MLP",
-    biases: "+ biases",
-  };
+  const label = (part: string) => (part === "before" ? "state before" : `+ ${part === "mlp" ? "MLP" : part}`);
+  const opens = (head: number) =>
+    html`<button type="button" class="link" @click=${() => session.set({ view: "head", head })}>head ${head}</button>`;
   return html`${heading}
     <table class="block"><thead><tr><th scope="col"><span class="hid">part</span></th><th scope="col" class="num">length</th><th scope="col" class="num">of state</th><th scope="col"><span class="hid">bar</span></th>${predicted ? html`<th scope="col" class="num">without</th>` : nothing}</tr></thead>
-    <tbody>${all.flatMap((one) => (one.head === undefined ? [row(labels[one.part], one.length, one.share, one.without)] : []))}</tbody>
+    <tbody>${all.flatMap((one) => (one.head === undefined ? [row(label(one.part), one.length, one.share, one.without)] : []))}</tbody>
     <tfoot>${row("= state after", length, 1, predicted?.probability)}</tfoot></table>
     <p class="quiet">“of state”: how much of the state after the layer is in each part, with its norms frozen; they add up to 100 %.${predicted ? html` “without”: the probability of ${quoted(predicted.token)}, what the layer would predict, if the part were missing. Before the layer it is ${share(prior)}.` : nothing}</p>
     <h3>heads with the largest part</h3>
-    <table class="block"><tbody>${heads
-      .slice(0, LISTED)
-      .map(({ head, length: size, share: part }) =>
-        row(
-          html`<button type="button" class="link" @click=${() => session.set({ view: "head", head: head! })}>head ${head}</button>`,
-          size,
-          part,
-        ),
-      )}</tbody></table>
+    <table class="block"><tbody>${heads.slice(0, LISTED).map((one) => row(opens(one.head!), one.length, one.share))}</tbody></table>
     <p class="action"><button type="button" class="bordered" @click=${() => session.set({ view: "head" })}>Open layer ${layer}</button></p>`;
 }

@@ -4,8 +4,8 @@
  */
 import { html, nothing, type TemplateResult } from "lit";
 import type { AblationResult, SourceModel } from "../../../../src/view/element.ts";
-import { ablationOf } from "../../../state/causes/ablated-run.ts";
 import { type HeadSetting, headSetting, setHead } from "../../../state/causes/ablation.ts";
+import { ablationOf } from "../../../state/causes/causes.ts";
 import { largest } from "../../../state/facts.ts";
 import type { SwitchedHead } from "../../../state/state.ts";
 import { shortName } from "../../../state/words.ts";
