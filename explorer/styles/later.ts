@@ -34,7 +34,6 @@ export const later = css`
 .block tfoot :is(th, td) { font-weight: 700; border-block-start: 1px solid var(--line); }
 .block th { white-space: nowrap; }
 .block td.wide { inline-size: 18%; }
-.block + h3 { margin-block-start: 12px; }
 .why tfoot th, .why tfoot td { font-weight: 700; border-block-start: 1px solid var(--line); }
 .why td.wide { inline-size: 22%; }
 .answers .logit { grid-column: 2 / -1; }

@@ -65,10 +65,7 @@ const OPTIONS = {
 };
 
 /** lit is the only package in the bundle; its license must be included. */
-function notice() {
-  const license = readFileSync(at("node_modules/lit/LICENSE"), "utf8").trim();
-  return `/*! heed, the attention explorer. Contains lit (BSD-3-Clause):\n${license}\n*/`;
-}
+const NOTICE = `/*! heed, the attention explorer. Contains lit (BSD-3-Clause):\n${readFileSync(at("node_modules/lit/LICENSE"), "utf8").trim()}\n*/`;
 
 /** The notice of the parts, as in lit's own files: the text of the license is in the package's THIRD-PARTY.md. */
 const SHORT_NOTICE =
@@ -85,12 +82,7 @@ const SUBSTITUTES =
 export const substitutesOf = ({ moduleIds }) =>
   moduleIds.some((id) => /node_modules[\\/]lit|runtime[\\/]element/.test(id)) ? SUBSTITUTES : "";
 
-/**
- * A module of explorer/ as one bundle.
- * @param {string} input
- * @param {string} [banner]
- * @returns {Promise<string>}
- */
+/** A module of explorer/ as one bundle. @param {string} input */
 async function bundleOne(input, banner = "") {
   const bundle = await rolldown({ input: at(input), ...OPTIONS, plugins: [atOnce, ...OPTIONS.plugins] });
   const { output } = await bundle.generate({
@@ -177,7 +169,7 @@ export declare const name: string;
 
 export async function buildElement() {
   const single = await bundleOne("explorer/entries/single-file.ts", SUBSTITUTES);
-  writeFileSync(at("dist/attention-view.js"), `${notice()}\n${single}`);
+  writeFileSync(at("dist/attention-view.js"), `${NOTICE}\n${single}`);
   for (const { name, code } of await bundleParts()) {
     const file = at(`dist/attention-view/${name}`);
     mkdirSync(dirname(file), { recursive: true });

@@ -107,7 +107,7 @@ function added({ session }: Ui): TemplateResult | typeof nothing {
     <tbody>${all.flatMap((one) => (one.head === undefined ? [row(label(one.part), one.length, one.share, one.without)] : []))}</tbody>
     <tfoot>${row("= state after", length, 1, predicted?.probability)}</tfoot></table>
     <p class="quiet">“of state”: how much of the state after the layer is in each part, with its norms frozen; they add up to 100 %.${predicted ? html` “without”: the probability of ${quoted(predicted.token)}, what the layer would predict, if the part were missing. Before the layer it is ${share(prior)}.` : nothing}</p>
-    <h3>heads with the largest part</h3>
+    <h3 class="why-heading">heads with the largest part</h3>
     <table class="block"><tbody>${heads.slice(0, LISTED).map((one) => row(opens(one.head!), one.length, one.share))}</tbody></table>
     <p class="action"><button type="button" class="bordered" @click=${() => session.set({ view: "head" })}>Open layer ${layer}</button></p>`;
 }

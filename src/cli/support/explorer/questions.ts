@@ -12,7 +12,7 @@ import { lensTable } from "../../../models/inference/lens.ts";
 import { spellMasks } from "../../../models/inference/prediction.ts";
 import { splitScore } from "../../../models/inference/score-split.ts";
 import type { TextModel } from "../../../models/text-model.ts";
-import type { ModelAnswers, ModelQuestion, PartChange } from "../../../view/element.ts";
+import type { ModelAnswers, ModelQuestion } from "../../../view/element.ts";
 import type { NextQuestion } from "./continuation.ts";
 
 /** How many terms of a score are listed one by one. */
@@ -65,7 +65,7 @@ function effectsOf(model: TextModel, text: string, question: EffectsQuestion): M
       question,
       measure === "prediction" ? undefined : quantityOf(model, text, question),
     );
-  const replace = replacementOf(change);
+  const replace = change === "mean" ? "mean" : "zero";
   if (measure === "prediction") {
     const run = ablate(model, text, { ...parts, replace, position: position ?? undefined });
     const effects = run.effects.map(({ probability, ...effect }) => ({ ...effect, value: probability }));
@@ -73,8 +73,6 @@ function effectsOf(model: TextModel, text: string, question: EffectsQuestion): M
   }
   return measureEffects(model, text, quantityOf(model, text, question), { ...parts, replace, other });
 }
-
-const replacementOf = (change: PartChange) => (change === "mean" ? "mean" : "zero");
 
 /** The quantity of a question that is not about the prediction. */
 function quantityOf(model: TextModel, text: string, { measure, cell, other }: EffectsQuestion): Quantity {
