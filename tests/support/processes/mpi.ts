@@ -80,7 +80,8 @@ export function startRanks(
   env: Readonly<Record<string, string>> = {},
   node: string = pinned(),
 ): Job {
-  // Open MPI's files of a job: another job that ends at the same moment would delete a folder that both use.
+  // Open MPI's files of a job, in a folder of its own: jobs that end at the same moment share one otherwise. Twice a job of several at once did
+  // not start; whether the folder was the cause is not known.
   const files = mkdtempSync(join(tmpdir(), "mpi-"));
   const child = spawn(
     implementation.launcher,
