@@ -136,8 +136,7 @@ export const command: Command = {
     if (product !== undefined) return product;
     const inputs = shapedInputs(values, positionals) ?? (await readInputs(values, positionals, io));
     const { query, key, value, file } = inputs;
-    const call = await readCall(values, io, file);
-    await file?.close();
+    const call = await readCall(values, io, file).finally(() => file?.close());
     if (values.ranks === undefined)
       for (const name of ["cost", "via", "output"])
         if (values[name] !== undefined) throw new UsageError(`--${name} goes with --ranks`);

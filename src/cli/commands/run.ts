@@ -75,8 +75,7 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
     const weights = weightsAsked(values, suffix);
     if (path !== undefined) await checkPlace(path, positionals);
     const { query, key, value, file } = await readInputs(values, positionals, io);
-    const call = await readCall(values, io, file);
-    await file?.close();
+    const call = await readCall(values, io, file).finally(() => file?.close());
     const problem = problemOf("heed run", query, key, value, call);
     if (typeof weights === "object") selectionOf("heed run", weights, problem.shape);
     await breathe(io.signal);

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { randn } from "../../../index.ts";
 import { writeNpz } from "../../../io/index.ts";
 import { COMMANDS } from "../../commands/index.ts";
@@ -15,6 +15,8 @@ import { dispatch } from "./dispatch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-options-"));
 afterAll(() => rmSync(folder, { recursive: true }));
+/** Every file that a command opens. */
+const opens = vi.spyOn(process.getBuiltinModule("node:fs/promises"), "open");
 const file = (name: string) => join(folder, name);
 const q = randn([1, 2, 4, 8], { seed: 1 });
 writeFileSync(file("qkv.npz"), await writeNpz({ query: q, key: q, value: q }));
@@ -138,3 +140,10 @@ describe.each(await Promise.all(COMMANDS.map(async (entry) => [entry.name, await
     });
   },
 );
+
+it("no command leaves a file open", async () => {
+  const handles = await Promise.all(opens.mock.results.map(({ value }) => value));
+  expect(handles.length).toBeGreaterThan(10);
+  expect(handles.filter(({ fd }) => fd >= 0)).toEqual([]);
+  opens.mockRestore();
+});
