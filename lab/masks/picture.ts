@@ -226,18 +226,8 @@ function polarity(view: MasksView): string {
       text(bx + j * cell + cell / 2 - 1, by + 14, bit ? "True" : "False", { class: "mid s11" }),
     );
   const readings = [
-    [
-      "True = may look",
-      "PyTorch’s scaled_dot_product_attention, Keras, heed",
-      (bit: number) => bit === 1,
-      !state.inverted,
-    ],
-    [
-      "True = is hidden",
-      "PyTorch’s nn.MultiheadAttention, key_padding_mask",
-      (bit: number) => bit === 0,
-      state.inverted,
-    ],
+    ["True = may look", "PyTorch’s scaled_dot_product_attention, Keras, heed", 1, !state.inverted],
+    ["True = is hidden", "PyTorch’s nn.MultiheadAttention, key_padding_mask", 0, state.inverted],
   ] as const;
   for (const [r, [title, who, keeps, chosen]] of readings.entries()) {
     const y = wide ? top + 16 + r * 30 : top + 60 + r * 84;
@@ -247,8 +237,8 @@ function polarity(view: MasksView): string {
     const wy = wide ? y : y + 42;
     for (const [j, token] of n.tokens.entries()) {
       const x = x0 + j * cell + cell / 2 - 1;
-      parts.push(text(x, wy, short(token, 5), { class: `mid s12 ${keeps(bits[j]) ? "" : "third"}` }));
-      if (!keeps(bits[j])) parts.push(line(x - 14, wy - 4, x + 14, wy - 4, "lthird"));
+      parts.push(text(x, wy, short(token, 5), { class: `mid s12 ${bits[j] === keeps ? "" : "third"}` }));
+      if (bits[j] !== keeps) parts.push(line(x - 14, wy - 4, x + 14, wy - 4, "lthird"));
     }
   }
   return named("polarity", parts.join(""));

@@ -79,7 +79,6 @@ it("what stands in for unused modules exports their names, accepts every option,
     "core/known-names",
     "core/format",
     "wasm/kernels/attention/dropout",
-    "masks/expression/foreign",
     "nn/history/luong",
   ];
   const modules = await Promise.all(

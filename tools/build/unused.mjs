@@ -1,11 +1,11 @@
 /**
  * What no page of the Lab uses, in place of the modules that have it: checks of options, which TypeScript has checked in every call of
- * the Lab; tensors as text; dropout; masks of another copy of heed; Luong's scores. The names are those that the modules export.
+ * the Lab; tensors as text; dropout; Luong's scores. The names are those that the modules export.
  */
 
 /** Modules that the Lab's bundles have this file for. */
 export const UNUSED =
-  /[\\/](?:core[\\/](?:(?:option|known)-names|format)|kernels[\\/]attention[\\/]dropout|expression[\\/]foreign|history[\\/]luong)\.ts$/;
+  /[\\/](?:core[\\/](?:(?:option|known)-names|format)|kernels[\\/]attention[\\/]dropout|history[\\/]luong)\.ts$/;
 
 /** @param {unknown} x */
 export const isObject = (x) => Object.prototype.toString.call(x) === "[object Object]";
@@ -17,8 +17,6 @@ export const [checkKinds, checkKnown, checkKnownOptions, checkNames, checkOption
 export const SYNONYMS = {};
 /** Every value is of the kind that it has to be. */
 export const KINDS = new Proxy({}, { get: () => () => true });
-export const FOREIGN = "";
-export const isForeign = () => false;
 
 /** @returns {never} */
 function missing() {
