@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["src/webgpu", 4_640],
   ["ui", 500],
   ["explorer", 19_430],
-  ["lab", 15_990],
+  ["lab", 16_000],
   ["bench", 4_810],
   ["tools", 5_600],
   ["examples", 1_280],
