@@ -185,7 +185,6 @@ export const FAULTS = [
   { name: "temporary files of other machines are swept", file: "src/io/filesystem/save.ts", find: "match === null || match[1] !== host() ||", put: "match === null ||", tests: ["src/io/filesystem/save.test.ts"] },
   { name: "a file of exactly the limit is refused", file: "src/io/limit.ts", find: "if (bytes <= limit) return;", put: "if (bytes < limit) return;", tests: ["tests/files/limits.test.ts", "src/io"] },
   // models, training, cluster, layers, commands, server, GPU, planted by a reader
-  { name: "two beams continue one cache", file: "src/models/encoder-decoder/beam.ts", find: "state: isFirst ? state : copy(state)", put: "state", tests: ["src/models/encoder-decoder/translate.test.ts", "tests/golden/encoder-decoders.test.ts"] },
   { name: "a penalty of length does not count the last token", file: "src/models/encoder-decoder/beam.ts", find: "score: score / length ** lengthPenalty,", put: "score: score / (length - 1 || 1) ** lengthPenalty,", tests: ["src/models/encoder-decoder/translate.test.ts", "tests/golden/encoder-decoders.test.ts"] },
   { name: "topK keeps one token more", file: "src/models/inference/sampling.ts", find: "shares.toSorted()[shares.length - topK]", put: "shares.toSorted()[shares.length - topK - 1]", tests: ["src/models/inference/generate.test.ts"] },
   { name: "a copied cache forgets its tokens", file: "src/models/decoder/cache.ts", find: "cache.#ids.push(...this.#ids);", put: "", tests: ["src/models/inference/generate.test.ts"] },
