@@ -19,7 +19,7 @@ import {
 } from "./levels.ts";
 import { selfTests } from "./self-test/first-use.ts";
 import type { GpuSession } from "./session.ts";
-import { defaultCache, tune } from "./tune.ts";
+import { defaultCache, fileCache, tune } from "./tune.ts";
 
 export type { LevelName, TuneCache, TuneOptions, TuneResult } from "./levels.ts";
 
@@ -42,8 +42,8 @@ export interface WebGpuOptions {
   readonly level?: LevelName;
   /** Measures the tiles of the forward kernel for heads of 64 and 128 columns, as `tune` does, unless a choice is cached. Default: no. */
   readonly tune?: boolean;
-  /** Where choices of `tune` are stored. Default: `localStorage` in a page; elsewhere this process, so that a program in Node passes a file's methods. */
-  readonly cache?: TuneCache;
+  /** Where choices of `tune` are stored. Default: `localStorage` in a page; in Node a file, of this path or `heed/webgpu-tiles.json` in the user's cache folder. */
+  readonly cache?: TuneCache | string;
 }
 
 /** A level of the forward kernel on this adapter. @beta */
@@ -130,7 +130,8 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
   } = await start(gpu, selfTests, level);
   if (memoryLimit !== undefined) limitMemory(memoryLimit);
   registerBackend(backend, device);
-  const { cache = defaultCache() } = options;
+  const { cache: place } = options;
+  const cache = (typeof place === "string" ? fileCache(place) : place) ?? defaultCache();
   if (options.tune) for (const size of [64, 128]) await tune(session(), { size }, cache);
   const { vendor, architecture, description } = adapter.info;
   const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage } = granted.limits;

@@ -36,13 +36,8 @@ export const LEVELS: readonly Level[] = [
 
 /** The tiles that `tune` measures. */
 export const TILES: readonly RowTile[] = [
-  { rows: 16, perThread: 4 },
-  { rows: 32, perThread: 4 },
-  { rows: 64, perThread: 4 },
-  { rows: 128, perThread: 4 },
-  { rows: 32, perThread: 8 },
-  { rows: 64, perThread: 8 },
-  { rows: 128, perThread: 8 },
+  ...([16, 32, 64, 128] as const).map((rows): RowTile => ({ rows, perThread: 4 })),
+  ...([32, 64, 128] as const).map((rows): RowTile => ({ rows, perThread: 8 })),
 ];
 
 /** Where choices are stored, such as `localStorage`. @beta */

@@ -22,9 +22,7 @@ export function plan(operation: Operation): Plan {
   const { problem, kind } = operation;
   const { B, Hq, Nq, Nk, dk, dv } = problem.shape;
   const tiles = problem.mask && countTiles(problem, TILE, TILE, TILE);
-  const cells = tiles
-    ? (tiles.full + tiles.partial) * TILE * TILE
-    : B * Hq * Nq * Nk;
+  const cells = tiles ? (tiles.full + tiles.partial) * TILE * TILE : B * Hq * Nq * Nk;
   const isForward = kind === "forward";
   const splits = isForward ? splitsOf(problem) : 1;
   const tile = isForward ? forwardShape(session(), problem).tile : PORTABLE;

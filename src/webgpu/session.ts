@@ -61,10 +61,9 @@ export class GpuSession {
     this.device = device;
     this.queue = new Queue(device);
     this.memory = new Memory(device, this.queue);
-    const { vendor, architecture, device: model, description } = adapter.info;
+    const { vendor, architecture, device: model, description, subgroupMinSize = 0 } = adapter.info;
     this.name = [vendor, architecture, model, description].filter(Boolean).join(" ") || "without a name";
     const { features, limits } = device;
-    const { subgroupMinSize = 0 } = adapter.info as { readonly subgroupMinSize?: number };
     this.capabilities = {
       name: this.name,
       features: features as ReadonlySet<string>,

@@ -35,13 +35,8 @@ const dtypeReason = (dtype: DType): string | undefined =>
       : `its kernels do not read ${dtype}`;
 
 /** Why one of several tensors or storages cannot be read. */
-function readReason(tensors: readonly unknown[]): string | undefined {
-  for (const t of tensors) {
-    const reason = dtypeReason((t as { readonly dtype: DType }).dtype);
-    if (reason !== undefined) return reason;
-  }
-  return undefined;
-}
+const readReason = (tensors: readonly unknown[]): string | undefined =>
+  tensors.map((t) => dtypeReason((t as { readonly dtype: DType }).dtype)).find((reason) => reason);
 
 /** Results of array operations are float32; `cast` and `mergeStates` also write 16 bits, and `cast` truth values and integers. */
 function arrayReason(operation: ArrayOperation): string | undefined {

@@ -14,6 +14,7 @@ import { type RowTile, threadsOf } from "./tile.ts";
 
 /** Milliseconds of a measurement, and how often it is repeated. */
 const [LONG_ENOUGH, ROUNDS] = [20, 3];
+const memory = new Map<string, string>();
 
 const textOf = ({ rows, perThread }: RowTile): string => `${rows} × 32, ${perThread} rows a thread`;
 
@@ -88,7 +89,7 @@ export async function tune(
   }
 }
 
-/** In a page `localStorage`; where there is none, or it is closed, this process. */
+/** In a page `localStorage`, in Node a file; where there is none, or it is closed, this process. */
 export function defaultCache(): TuneCache {
   try {
     const { localStorage } = globalThis as { readonly localStorage?: TuneCache };
@@ -97,7 +98,48 @@ export function defaultCache(): TuneCache {
   } catch {
     // A page whose storage is closed.
   }
-  return { getItem: (key) => memory.get(key), setItem: (key, text) => void memory.set(key, text) };
+  return (
+    fileCache() ?? { getItem: (key) => memory.get(key), setItem: (key, text) => void memory.set(key, text) }
+  );
 }
 
-const memory = new Map<string, string>();
+/** The choices in a file, by default in the user's cache folder; undefined outside Node. What another program wrote is left as it is, with a warning. */
+export function fileCache(path?: string): TuneCache | undefined {
+  const { process } = globalThis;
+  const fs = process?.getBuiltinModule?.("node:fs");
+  if (!fs) return undefined;
+  const { dirname, join } = process.getBuiltinModule("node:path");
+  const folder = process.env.XDG_CACHE_HOME || join(process.getBuiltinModule("node:os").homedir(), ".cache");
+  const file = path ?? join(folder, "heed", "webgpu-tiles.json");
+  let warns = true;
+  const warn = (what: string) => {
+    if (warns) process.emitWarning(`heed: ${file} ${what}; tuning measures in each process`);
+    warns = false;
+  };
+  const read = (): Record<string, string> | undefined => {
+    if (!fs.existsSync(file)) return {};
+    try {
+      const { heed, ...tiles } = JSON.parse(fs.readFileSync(file, "utf8"));
+      if (heed === "tiles" && Object.values(tiles).every((text) => typeof text === "string")) return tiles;
+    } catch {
+      // No JSON, or not readable.
+    }
+    warn("has no tiles of heed/webgpu, and is not changed");
+    return undefined;
+  };
+  return {
+    getItem: (key) => read()?.[key],
+    setItem(key, text) {
+      const tiles = read();
+      if (!tiles) return;
+      const temporary = `${file}.${process.pid}`;
+      try {
+        fs.mkdirSync(dirname(file), { recursive: true });
+        fs.writeFileSync(temporary, JSON.stringify({ ...tiles, heed: "tiles", [key]: text }));
+        fs.renameSync(temporary, file);
+      } catch (error) {
+        warn(`cannot be written (${(error as Error).message})`);
+      }
+    },
+  };
+}

@@ -6,9 +6,8 @@
 import type { MapCells } from "../../backend/contract.ts";
 import { cellsShape } from "../../backend/map.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { tensorOver } from "../../core/device/tensor.ts";
-import { sizeOf, type Tensor } from "../../core/tensor.ts";
-import { gpuStorage, uninitialized } from "../device.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { float32, gpuStorage } from "../device.ts";
 import { run } from "../kernel.ts";
 import type { GpuSession } from "../session.ts";
 import { each, product, ROWS, TILE, TILES } from "../tile.ts";
@@ -23,8 +22,7 @@ export function map(session: GpuSession, problem: Problem, lse: Tensor, cells: M
   const { shape } = problem;
   const { B, Nq, Nk, dk } = shape;
   const { heads, rows, columns } = cells;
-  const size = cellsShape(shape, heads.length, rows.length - 1, columns.length - 1);
-  const result = uninitialized("float32", sizeOf(size));
+  const result = float32(cellsShape(shape, heads.length, rows.length - 1, columns.length - 1));
   const rowCells = rows.length - 1;
   const perRow = (B * heads.length * Nq * Nk * Math.max(1, dk)) / Math.max(1, rowCells);
   const step = Math.max(1, Math.floor(SUBMIT / Math.max(1, perRow)));
@@ -47,13 +45,13 @@ fn rowStart(n: i32) -> i32 { return word(${lists[1]} + n); }
 fn columnStart(n: i32) -> i32 { return word(${lists[2]} + n); }`);
     call.enqueue(session, run, {
       inputs: { lse: gpuStorage(lse.storage) },
-      outputs: { map: result },
+      outputs: { map: gpuStorage(result.storage) },
       body: mapText(problem.dropoutP > 0),
       workgroups: B * heads.length * (part.length - 1) * spans,
     });
     if (step < rowCells) session.queue.flush();
   }
-  return tensorOver(result, size, "float32");
+  return result;
 }
 
 const mapText = (hasDropout: boolean): string => `

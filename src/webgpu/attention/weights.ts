@@ -1,10 +1,9 @@
 /** The weights of some heads and rows, rebuilt from lse: a workgroup for each row, keys in steps of 64; w = exp(s − lse), written once. */
 import type { Selection } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { tensorOver } from "../../core/device/tensor.ts";
 import { selectionShape } from "../../core/shape.ts";
-import { sizeOf, type Tensor } from "../../core/tensor.ts";
-import { gpuStorage, uninitialized } from "../device.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { float32, gpuStorage } from "../device.ts";
 import { inDtype } from "../ops/array.ts";
 import { runRows } from "../rows.ts";
 import type { GpuSession } from "../session.ts";
@@ -14,20 +13,18 @@ import { KernelCall } from "./call.ts";
 export function weights(session: GpuSession, problem: Problem, lse: Tensor, selection: Selection): Tensor {
   const { shape, dtype } = problem;
   const { heads, rows } = selection;
-  const size = selectionShape(shape, selection);
   const call = new KernelCall(problem);
-  const { query, key } = shape;
-  call.operand("q", query);
-  call.operand("k", key);
+  call.operand("q", shape.query);
+  call.operand("k", shape.key);
   call.elements();
   call.dropout();
   const { params, data } = call;
   const [headList, rowList] = [params.i32(data.integers(heads)), params.i32(data.integers(rows))];
   params.lets({ heads: heads.length, rows: rows.length, lseStart: lse.offset });
-  const result = uninitialized("float32", sizeOf(size));
+  const result = float32(selectionShape(shape, selection));
   call.enqueue(session, runRows, {
     inputs: { lse: gpuStorage(lse.storage) },
-    outputs: { w: result },
+    outputs: { w: gpuStorage(result.storage) },
     body: `let i = word(${rowList} + row % rows());
   let h = word(${headList} + row / rows() % heads());
   let b = row / rows() / heads();
@@ -46,5 +43,5 @@ export function weights(session: GpuSession, problem: Problem, lse: Tensor, sele
   }`,
     rows: shape.B * heads.length * rows.length,
   });
-  return inDtype(session, tensorOver(result, size, "float32"), dtype);
+  return inDtype(session, result, dtype);
 }

@@ -70,19 +70,14 @@ export function convertView(
   const count = sizeOf(view.shape);
   if (count === 0) return;
   const { dtype } = target;
-  if (dtype === "float64") {
-    widenView(session, source, view, target);
+  // Integers that are read as integers lose no digits.
+  const exact = dtype === "float64" ? widenView : dtype === "int32" && source.dtype === "int32" && copyView;
+  if (exact) {
+    exact(session, source, view, target);
     return;
   }
   const params = new KernelParams();
   const each = perWord(dtype);
-  const bitsEach = 32 / each;
-  // Integers that are read as integers lose no digits.
-  const isExact = dtype === "int32" && source.dtype === "int32";
-  if (isExact) {
-    copyView(session, source, view, target);
-    return;
-  }
   runEach(session, {
     inputs: { x: source },
     outputs: { y: target },
@@ -91,7 +86,7 @@ export function convertView(
     body: `var word = 0u;
   for (var e = 0; e < ${each}; e++) {
     let m = n * ${each} + e;
-    if (m < ${params.i32(count)}) { word |= bitsOf(load_x(at(m))) << (u32(e) * ${bitsEach % 32}u); }
+    if (m < ${params.i32(count)}) { word |= bitsOf(load_x(at(m))) << (u32(e) * ${(32 / each) % 32}u); }
   }
   word_y[n] = ${dtype === "float32" ? "bitcast<f32>(word)" : "word"};`,
     count: Math.ceil(count / each),

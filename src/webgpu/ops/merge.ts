@@ -26,9 +26,8 @@ export function mergeStates(session: GpuSession, { states, output, lse }: MergeS
 /** z, c = the state over the keys of x, a and of y, b. */
 function mergeTwo(
   session: GpuSession,
-  tensors: Readonly<Record<"x" | "a" | "y" | "b" | "z" | "c", Tensor>>,
+  { x, a, y, b, z, c }: Readonly<Record<"x" | "a" | "y" | "b" | "z" | "c", Tensor>>,
 ): void {
-  const { x, a, y, b, z, c } = tensors;
   const params = new KernelParams();
   const width = z.shape[1];
   const views = Object.entries({ x, a, y, b });

@@ -17,10 +17,18 @@ type Named<N extends RowwiseOperation["name"]> = Extract<RowwiseOperation, { nam
 type Runner<N extends RowwiseOperation["name"]> = (session: GpuSession, operation: Named<N>) => void;
 
 /** Storages of named fields; those that are undefined are left out. */
-const storages = (fields: Readonly<Record<string, TensorStorage | undefined>>): Storages =>
+type Fields = Readonly<Record<string, TensorStorage | undefined>>;
+const storages = (fields: Fields): Storages =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, s]) => (s === undefined ? [] : [[name, gpuStorage(s)]])),
   );
+
+/** What a kernel runs on. */
+const over = (inputs: Fields, outputs: Fields, params = new KernelParams()) => ({
+  inputs: storages(inputs),
+  outputs: storages(outputs),
+  params,
+});
 
 /** The error function to 1.5e-7 (Abramowitz & Stegun 7.1.26), and what the maps need besides. */
 const MAP_FUNCTIONS = `${WGSL_FUNCTIONS}
@@ -62,18 +70,14 @@ fn hat(row: i32, c: i32) -> f32 {
 const RUNNERS: { readonly [N in RowwiseOperation["name"]]: Runner<N> } = {
   map: (session, { map: name, x, y }) =>
     runEach(session, {
-      inputs: storages({ x }),
-      outputs: storages({ y }),
-      params: new KernelParams(),
+      ...over({ x }, { y }),
       functions: MAP_FUNCTIONS,
       body: `let x = load_x(n);\nstore_y(n, ${MAPS[name][0]});`,
       count: gpuStorage(y).length,
     }),
   "map-backward": (session, { map: name, x, y, dy, dx }) =>
     runEach(session, {
-      inputs: storages({ x, y, dy }),
-      outputs: storages({ dx }),
-      params: new KernelParams(),
+      ...over({ x, y, dy }, { dx }),
       functions: MAP_FUNCTIONS,
       body: `let x = load_x(n);\nlet y = load_y(n);\nstore_dx(n, load_dy(n) * (${MAPS[name][1]}));`,
       count: gpuStorage(dx).length,
@@ -83,9 +87,7 @@ const RUNNERS: { readonly [N in RowwiseOperation["name"]]: Runner<N> } = {
     const params = new KernelParams();
     const [columns, count] = [params.i32(C), params.f32(C)];
     runRows(session, {
-      inputs: storages({ x, weight, bias }),
-      outputs: storages({ y, stats }),
-      params,
+      ...over({ x, weight, bias }, { y, stats }, params),
       body: `${
         centered
           ? `var sum = 0.0;
@@ -111,9 +113,7 @@ const RUNNERS: { readonly [N in RowwiseOperation["name"]]: Runner<N> } = {
     const width = sums.i32(C);
     // First the sums over rows, because dx may be dy.
     runRows(session, {
-      inputs: storages({ x, dy, stats }),
-      outputs: storages({ dWeight, dBias }),
-      params: sums,
+      ...over({ x, dy, stats }, { dWeight, dBias }, sums),
       functions: HAT(width),
       body: `var weights = 0.0;
   var biases = 0.0;
@@ -130,9 +130,7 @@ const RUNNERS: { readonly [N in RowwiseOperation["name"]]: Runner<N> } = {
     const params = new KernelParams();
     const [columns, count] = [params.i32(C), params.f32(C)];
     runRows(session, {
-      inputs: storages({ x, dy, stats, weight }),
-      outputs: storages({ dx }),
-      params,
+      ...over({ x, dy, stats, weight }, { dx }, params),
       functions: `${HAT(columns)}
 fn g(row: i32, c: i32) -> f32 { return load_dy(row * ${columns} + c)${weight ? " * load_weight(c)" : ""}; }`,
       body: `var sum = 0.0;
@@ -152,9 +150,7 @@ fn g(row: i32, c: i32) -> f32 { return load_dy(row * ${columns} + c)${weight ? "
     const C = gpuStorage(sums).length;
     const columns = params.i32(C);
     runRows(session, {
-      inputs: storages({ x }),
-      outputs: storages({ sums }),
-      params,
+      ...over({ x }, { sums }, params),
       body: `var sum = 0.0;
   EACH(i, ${params.i32(C === 0 ? 0 : gpuStorage(x).length / C)}) { sum += load_x(i * ${columns} + row); }
   let all = total(thread, sum);
@@ -198,9 +194,7 @@ fn g(row: i32, c: i32) -> f32 { return load_dy(row * ${columns} + c)${weight ? "
     const params = new KernelParams();
     const s = Object.fromEntries(Object.entries(scalars).map(([name, x]) => [name, params.f32(x)]));
     runEach(session, {
-      inputs: storages({ g }),
-      outputs: storages({ w, m, v }),
-      params,
+      ...over({ g }, { w, m, v }, params),
       body: `let g = ${s.scale} * load_g(n);
   let m = ${s.beta1} * load_m(n) + ${s.oneMinusBeta1} * g;
   let v = ${s.beta2} * load_v(n) + ${s.oneMinusBeta2} * (g * g);
@@ -213,9 +207,7 @@ fn g(row: i32, c: i32) -> f32 { return load_dy(row * ${columns} + c)${weight ? "
   add: (session, { a, b, scale, y }) => {
     const params = new KernelParams();
     runEach(session, {
-      inputs: storages({ a, b }),
-      outputs: storages({ y }),
-      params,
+      ...over({ a, b }, { y }, params),
       body: `store_y(n, load_a(n) + ${params.f32(scale)} * load_b(n));`,
       count: gpuStorage(y).length,
     });

@@ -157,17 +157,14 @@ async function begin(session: GpuSession, requested: LevelName | undefined): Pro
   let fault: Error | undefined;
   for (const level of levels) {
     const reason = levelReason(level, capabilities);
-    if (reason !== undefined) {
-      refusals.set(level.name, reason);
-      continue;
+    if (reason === undefined)
+      fault = await forwardFault(session, { tile: level.tile, lanes: lanesOf(level, capabilities) });
+    const refused = reason ?? fault?.message;
+    if (refused === undefined) {
+      session.level = level;
+      return;
     }
-    fault = await forwardFault(session, { tile: level.tile, lanes: lanesOf(level, capabilities) });
-    if (fault) {
-      refusals.set(level.name, fault.message);
-      continue;
-    }
-    session.level = level;
-    return;
+    refusals.set(level.name, refused);
   }
   throw (
     fault ??
