@@ -231,7 +231,6 @@ export const FAULTS = [
   { name: "on a GPU a map divides by the queries alone", file: "src/webgpu/attention/map.ts", find: "(rowEnd - rowFrom) * (right - left)", put: "(rowEnd - rowFrom)", tests: GPU_MAP },
   { name: "on a GPU a failed self-test counts as passed", file: "src/webgpu/self-test/first-use.ts", find: "text === undefined ? undefined : refusal(session, kernel, text);", put: "undefined;", tests: ["tests/failure/webgpu-self-test.test.ts"] },
   { name: "on a GPU a self-test leaves out the masks of its call", file: "src/webgpu/self-test/smaller.ts", find: "problem.mask && {", put: "false && {", tests: ["tests/failure/webgpu-self-test.test.ts"] },
-  { name: "on a GPU a kernel is tested at each use", file: "src/webgpu/queue.ts", find: "if (fresh && !kernel.verdict) {", put: "if (fresh) {", tests: ["tests/failure/webgpu-self-test.test.ts"] },
   { name: "on a GPU a fault is forgotten with its session", file: "src/webgpu/session.ts", find: "verdict: this.findings.verdicts.get(code)", put: "verdict: undefined", tests: ["tests/failure/webgpu-self-test.test.ts"] },
   { name: "a level takes more workgroup memory than an adapter has", file: "src/webgpu/levels.ts", find: "level.workgroupBytes > has.workgroupBytes", put: "level.workgroupBytes > 2 * has.workgroupBytes", tests: ["src/webgpu/levels.test.ts"] },
   { name: "a level ignores the list of blocked adapters", file: "src/webgpu/levels.ts", find: "b.level === level.name && b.adapter", put: "b.level !== level.name && b.adapter", tests: ["src/webgpu/levels.test.ts"] },
