@@ -105,15 +105,15 @@ export function defaultCache(): TuneCache {
 
 /** The choices in a file, by default in the user's cache folder; undefined outside Node. What another program wrote is left as it is, with a warning. */
 export function fileCache(path?: string): TuneCache | undefined {
-  const { process } = globalThis;
-  const fs = process?.getBuiltinModule?.("node:fs");
+  const { process: node } = globalThis;
+  const fs = node?.getBuiltinModule?.("node:fs");
   if (!fs) return undefined;
-  const { dirname, join } = process.getBuiltinModule("node:path");
-  const folder = process.env.XDG_CACHE_HOME || join(process.getBuiltinModule("node:os").homedir(), ".cache");
+  const { dirname, join } = node.getBuiltinModule("node:path");
+  const folder = node.env.XDG_CACHE_HOME || join(node.getBuiltinModule("node:os").homedir(), ".cache");
   const file = path ?? join(folder, "heed", "webgpu-tiles.json");
   let warns = true;
   const warn = (what: string) => {
-    if (warns) process.emitWarning(`heed: ${file} ${what}; tuning measures in each process`);
+    if (warns) node.emitWarning(`heed: ${file} ${what}; tuning measures in each process`);
     warns = false;
   };
   const read = (): Record<string, string> | undefined => {
@@ -132,7 +132,7 @@ export function fileCache(path?: string): TuneCache | undefined {
     setItem(key, text) {
       const tiles = read();
       if (!tiles) return;
-      const temporary = `${file}.${process.pid}`;
+      const temporary = `${file}.${node.pid}`;
       try {
         fs.mkdirSync(dirname(file), { recursive: true });
         fs.writeFileSync(temporary, JSON.stringify({ ...tiles, heed: "tiles", [key]: text }));
