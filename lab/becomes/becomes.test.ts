@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { tensor } from "../../src/index.ts";
 import { EncoderBlock } from "../../src/nn/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
+import { textOf } from "../../ui/text-of.ts";
 import { type Becomes, type BecomesNumbers, cosines, pathNumbers } from "./compute.ts";
 import { layerOf } from "./layer.ts";
 import { LAYER_STEPS } from "./layer-steps.ts";
@@ -112,4 +113,10 @@ test("the cosine falls most in the last layer, less than half of the way; the pl
     expect(near[0][layer][0], `runs, layer ${layer}`).toBeGreaterThan(near[1][layer][0]);
     expect(near[1][layer][2], `insect, layer ${layer}`).toBeGreaterThan(near[0][layer][2]);
   }
+});
+
+test("the slider that the text of the head names is there without any change by the reader", async () => {
+  const view = await viewOf("becomes", page.steps[4].state as never);
+  expect(textOf(page.steps[4].text(view as never))).toContain("<b>Move the slider</b> “head”");
+  expect(textOf(page.control(view as never))).toContain('data-act="quarters"');
 });

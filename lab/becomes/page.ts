@@ -38,6 +38,10 @@ const COSINE = {
   },
 };
 
+/** The slider of the head: where the text is about it, and once the reader has changed something. */
+const headSlider = ({ quarters }: Becomes) =>
+  html`<label>head ${slider("Output of layer 0, head 4", { min: 0, max: 4, step: 1, value: quarters }, strength(quarters), "quarters")}</label>`;
+
 /** x, a, x + a and y among the steps of the layer. */
 const LAYER = [1, 3, 4, 5];
 const throwNote = (now: number) => `Words and parameters are random, seed ${now}.`;
@@ -190,7 +194,7 @@ export const page = definePage<Becomes, BecomesNumbers>({
     view.state.shown === "layer"
       ? html`“${WORDS[view.state.word]}” in an untrained layer. The first of its numbers: ${LAYER.map((at) => view.numbers.steps[at][view.state.word][0].toFixed(2).replace("-", "−")).join(", ")} as x, a, x + a and y. ${throwNote(view.state.seed)}`
       : html`After layer ${view.state.layer}${view.state.quarters === 4 ? "" : html`, with ${strength(view.state.quarters)} of layer 0, head 4`}, the two “flies” have a cosine of <b>${number(cosineNow(view))}</b>. ${view.state.layer === 0 ? "No word has looked at another yet." : html`Nearest of six words: “${nearest(view, 0).word}” in “time flies”, “${nearest(view, 1).word}” in “fruit flies”.`}`,
-  control: ({ state }) =>
+  control: ({ state, changed }) =>
     state.shown === "layer"
       ? html`${choice(
           "Word",
@@ -198,13 +202,9 @@ export const page = definePage<Becomes, BecomesNumbers>({
           state.word,
           "word",
         )}${throwControl(state.seed)}`
-      : html`<label>layer ${slider("Layers that have run", { min: 0, max: 6, step: 1, value: state.layer }, state.layer, "layer")}</label>`,
+      : html`<label>layer ${slider("Layers that have run", { min: 0, max: 6, step: 1, value: state.layer }, state.layer, "layer")}</label>${changed || state.layer === 6 ? headSlider(state) : ""}`,
   carry: ({ seed }) => ({ seed }),
   actions: { throw: throwAgain },
-  more: ({ state }) =>
-    state.shown === "layer"
-      ? undefined
-      : html`<label>head ${slider("Output of layer 0, head 4", { min: 0, max: 4, step: 1, value: state.quarters }, strength(state.quarters), "quarters")}</label>`,
   code: {
     typescript: ({ numbers: n, state }) =>
       state.shown === "layer"
