@@ -73,7 +73,6 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   });
   #sourceList: readonly AttentionSource[] = [];
   #reflecting = false;
-  #loading: Promise<unknown> | undefined;
   /** Parts that the page has set by attributes: they are kept when a file opens. */
   readonly #named = new Set<StateAttribute>();
   /** Attributes and properties that set no part of the state, and have not been checked. */
@@ -281,12 +280,6 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     if (changed.has("theme")) this.#restyle();
   }
 
-  /** A head that has just been chosen and is in memory is rendered once, with its numbers. */
-  protected override async scheduleUpdate(): Promise<void> {
-    await this.#loading;
-    super.scheduleUpdate();
-  }
-
   override render(): TemplateResult {
     if (this.#surface) return this.#surface.render();
     // The user interface is still loading, or could not be loaded.
@@ -361,11 +354,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
         () => {},
       );
     this.#reflect();
-    if (state.layer !== before.layer || state.head !== before.head || state.block !== before.block) {
+    if (state.layer !== before.layer || state.head !== before.head || state.block !== before.block)
       void this.#load();
-      this.#session.measures();
-      this.#loading = new Promise((resolve) => setTimeout(resolve));
-    }
     const emit = (name: "cursorchange" | "pin" | "viewchange", parts: readonly (keyof State)[]) => {
       if (parts.some((part) => state[part] !== before[part]))
         this.#emit(name, Object.fromEntries(parts.map((part) => [part, state[part]])) as never);
