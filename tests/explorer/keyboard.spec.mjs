@@ -126,8 +126,7 @@ const CASES = {
     await press(page, "Home", "PageUp");
     now = await state(page);
     same([now.query, now.key], [0, 0], "Home and Page up");
-    await press(page, "]");
-    await press(page, "}", "2");
+    await press(page, "]", "}", "2");
     now = await state(page);
     same([now.head, now.layer, now.stage], [1, 1, "scaled"], "brackets and digits");
     await press(page, "[", "{", "4", "ArrowDown", "ArrowDown", "n");
