@@ -5,16 +5,15 @@
  * available, the checks that need it are reported and counted as skipped. As root on Debian it installs packages that tests need
  * (Chromium, a font, Open MPI, MPICH, zsh, fish) with apt-get and says so; HEED_INSTALL=0 refuses it.
  *
- * Many tests wait for other processes and leave the processor idle, so two rows of parts run side by side: the browser and then Vitest, and
- * the tests of ranks on clusters, which mostly wait, and then the others. A third row keeps no core busier, and the
- * same tests take more processor time side by side. Their output is shown part by part (parts.mjs).
+ * Many tests wait for other processes and leave the processor idle, so three rows of parts run side by side: Vitest, the browser, and the
+ * tests of ranks on clusters, which mostly wait; whichever ends first begins the others. Their output is shown part by part (parts.mjs).
  *
  * `npm test -- --only types,platforms` runs some parts; other arguments go to Vitest and Playwright: `npm test -- --only source window`.
  * At the end a line for each browser test that passed only in its second run (more than two are failures) and for each test that
  * failed, then `N passed, N failed, N skipped` over all parts; the exit status is 1 where anything failed.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Parts } from "./parts/parts.mjs";
 import { playwrightCounts, vitestCounts } from "./parts/reports.mjs";
@@ -92,13 +91,17 @@ const vitest = (part, env, ...argv) =>
 async function playwright(part) {
   const { chromiumPath, NO_CHROMIUM } = await import("../tests/platforms/chromium.mjs");
   if (chromiumPath() === undefined) part.tally.skip("the browser tests", NO_CHROMIUM);
+  // Beside Vitest, pages that wait leave no core idle: the first half of the tests has a worker a core, the second more.
   else
-    await runner(
-      part,
-      [at("node_modules/@playwright/test/cli.js"), "test", "--reporter=list,json", "--pass-with-no-tests"],
-      (report) => ({ env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report } }),
-      playwrightCounts,
-    );
+    for (const half of has("source") || has("built")
+      ? [["--shard=1/2", `--workers=${availableParallelism()}`], ["--shard=2/2"]]
+      : [[]])
+      await runner(
+        part,
+        [at("node_modules/@playwright/test/cli.js"), "test", "--reporter=list,json", "--pass-with-no-tests"],
+        (report) => ({ argv: half, env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report } }),
+        playwrightCounts,
+      );
 }
 
 /** The built package on one Node. @param {Part} part @param {number} major */
@@ -229,6 +232,7 @@ const browser = addOnBuild("browser", "the browser tests in Chromium", async (pa
   });
 });
 
+// Three rows of parts, the longest first. The tests on the source start the built program too.
 const checked = check();
 const others = [
   platforms,
@@ -239,9 +243,11 @@ const others = [
 const rest = async () => {
   for (let part = others.shift(); part !== undefined; part = others.shift()) await part();
 };
-// Two rows of parts. The tests on the source start the built program too.
-const ready = Promise.all([build(), checked]);
-await Promise.all([ready.then(browser).then(source).then(built).then(rest), ready.then(cluster).then(rest)]);
+await Promise.all([
+  build().then(source).then(built).then(rest),
+  checked.then(browser).then(rest),
+  checked.then(cluster).then(rest),
+]);
 
 const tally = parts.tally();
 process.exitCode = tally.failed > 0 ? 1 : 0;
