@@ -210,6 +210,7 @@ test("Ask the heads has what each head and MLP adds to the prediction; the ledge
       const C = /** @type {number} */ (state.shape.at(-1));
       return Math.hypot(...state.toFloat64().subarray(4 * C, 5 * C));
     });
+  await expect.poll(async () => (await numbers(block.locator("td:nth-of-type(1)"))).length).toBe(5);
   const lengths = await numbers(block.locator("td:nth-of-type(1)"));
   expect(lengths[0]).toBeCloseTo(before, 4);
   expect(lengths[4]).toBeCloseTo(after, 4);
