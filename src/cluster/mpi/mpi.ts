@@ -88,7 +88,7 @@ export function openMpi(binding: MpiBinding, options: MpiOptions): Communicator 
   return new MpiRank(binding, rank, size, options.timeout);
 }
 
-/** A short message in both directions: what is sent to a rank, where what another sends goes, its status, and who is told. */
+/** A short message in both directions: what is sent to a rank, where what another sends goes, its status, and what is called at its end. */
 type ShortExchange = readonly [
   out: Uint8Array,
   to: number,
@@ -376,16 +376,23 @@ class MpiRank implements Communicator, Moves {
     return this.#barrier("barrier");
   }
 
-  /** Returns when all ranks have called it: exchanges of no bytes over the distances 1, 2, 4, …; MPI_Barrier would wait by polling. */
-  async #barrier(what: string): Promise<void> {
+  /**
+   * Returns when all ranks have called it: exchanges of no bytes over the distances 1, 2, 4, …, as one operation, with no other in between.
+   * MPI_Barrier would wait by polling.
+   */
+  #barrier(what: string): Promise<void> {
     const [none, { rank, size }] = [new Uint8Array(0), this];
-    for (let distance = 1; distance < size; distance *= 2) {
-      const [to, from] = [(rank + distance) % size, (rank - distance + size) % size];
-      const status = new Uint8Array(new SharedArrayBuffer(STATUS_BYTES));
-      await this.#queued(what, [none, status], (done) =>
-        this.#exchangeShort(none, to, none, from, status, done),
-      );
-    }
+    const status = new Uint8Array(new SharedArrayBuffer(STATUS_BYTES));
+    return this.#queued(what, [none, status], (done) => {
+      const exchangeOver = (distance: number): void => {
+        const [to, from] = [(rank + distance) % size, (rank - distance + size) % size];
+        this.#exchangeShort(none, to, none, from, status, (error, code) => {
+          if (error || code !== 0 || 2 * distance >= size) done(error, code);
+          else exchangeOver(2 * distance);
+        });
+      };
+      exchangeOver(1);
+    });
   }
 
   split(color: number, key: number = this.rank): Promise<Communicator> {
