@@ -51,6 +51,8 @@ for (const wait of [
     else for (let to = 1; to < size; to++) await comm.exchange(to, short, undefined, none);
   },
   () => comm.barrier(),
+  () => comm.allGather(Uint8Array.of(rank), new Uint8Array(size)),
+  () => comm.reduce(large, "fast"),
 ])
   shares.push(Math.min(await shareOf(wait), await shareOf(wait)));
 

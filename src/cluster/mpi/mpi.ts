@@ -1,7 +1,8 @@
 /**
  * The cluster engine over MPI. A short message that arrives at once is received on this thread. Everything else waits on another
  * thread, so that this one computes meanwhile: exchanges on a transfer thread, which sleeps between its polls (`transfers.ts`; a
- * blocking MPI call polls without end and takes a core from ranks that compute), every other operation as one blocking MPI call.
+ * blocking MPI call polls without end and takes a core from ranks that compute), every other operation as one blocking MPI call once
+ * all ranks have made it.
  * Operations of a rank run one after the other, in the order of their calls (`turns.ts`).
  *
  * A job that has lost a rank must end, not hang. An operation that exceeds the time limit and an uncaught error end the job on
@@ -274,18 +275,21 @@ class MpiRank implements Communicator, Moves {
     else f.MPI_Mrecv.async(args, finish);
   }
 
-  /** Throws on every rank where ranks pass other lengths to a collective call of many bytes. */
-  async #compareLengths(operation: string, bytes: number, parts: readonly number[]): Promise<void> {
-    const { size } = this;
-    if (bytes <= EAGER || size === 1) return;
+  /**
+   * Waits until all ranks make a collective call, which would wait by polling. Throws on every rank where they pass other lengths to one
+   * of many bytes.
+   */
+  async #meet(operation: string, bytes: number, parts: readonly number[]): Promise<void> {
+    if (this.size > 1) await this.#barrierNow(`${operation} of ${bytes} bytes`);
+    if (bytes <= EAGER || this.size === 1) return;
     const mine = Uint32Array.of(bytes, bytes / 2 ** 32, ...digest(parts.join()));
-    const all = new Uint32Array(mine.length * size);
+    const all = new Uint32Array(mine.length * this.size);
     const { byte } = this.#binding.constants;
-    const counts = new Int32Array(size).fill(mine.byteLength);
+    const counts = new Int32Array(this.size).fill(mine.byteLength);
     const starts = counts.map((n, r) => n * r);
     const args = [mine, mine.byteLength, byte, all, counts, starts, byte, this.#world];
     await this.#call(`${operation} of ${bytes} bytes`, "MPI_Allgatherv", args, [mine, all, counts, starts]);
-    const other = Array.from({ length: size }, (_, r) => r).find((r) =>
+    const other = Array.from({ length: this.size }, (_, r) => r).find((r) =>
       mine.some((_, n) => all[n] !== all[r * mine.length + n]),
     );
     if (other === undefined) return;
@@ -307,7 +311,7 @@ class MpiRank implements Communicator, Moves {
     const { size } = this;
     // MPI_Allgatherv counts in 32-bit integers; exchanges divide large messages.
     if (total >= 2 ** 31) return gatherInRing(this.#messages, mine, into, parts);
-    await this.#compareLengths("allGather", total, parts);
+    await this.#meet("allGather", total, parts);
     const starts = Int32Array.from(startsOf(parts));
     const { byte } = this.#binding.constants;
     this.sent.messages += size - 1;
@@ -324,7 +328,7 @@ class MpiRank implements Communicator, Moves {
 
   async #broadcastNow(data: ArrayBufferView, root: number): Promise<void> {
     const bytes = bytesOf(data);
-    await this.#compareLengths("broadcast", bytes.length, [root]);
+    await this.#meet("broadcast", bytes.length, [root]);
     const { byte } = this.#binding.constants;
     for (let from = 0; from < bytes.length; from += PIECE) {
       const piece = bytes.subarray(from, from + PIECE);
@@ -377,7 +381,7 @@ class MpiRank implements Communicator, Moves {
   }
 
   async #reduceFast(sum: Float32Array | Float64Array): Promise<void> {
-    await this.#compareLengths("reduce", sum.byteLength, [sum.BYTES_PER_ELEMENT]);
+    await this.#meet("reduce", sum.byteLength, [sum.BYTES_PER_ELEMENT]);
     const { constants } = this.#binding;
     const type = sum instanceof Float64Array ? constants.double : constants.float;
     for (let from = 0; from < sum.length; from += PIECE / 8) {
