@@ -77,21 +77,20 @@ const FUNCTIONS: Readonly<
   ],
 };
 
-const both = (of: (a: number, b: number) => number, name: string) => each(name, of);
 /** Operators between two values, the weakest first. */
 const LEVELS: readonly Readonly<Record<string, (a: FormulaValue, b: FormulaValue) => FormulaValue>>[] = [
-  { or: both((a, b) => Number(a || b), "or") },
-  { and: both((a, b) => Number(a && b), "and") },
+  { or: each("or", (a, b) => Number(a || b)) },
+  { and: each("and", (a, b) => Number(a && b)) },
   {
-    "<=": both((a, b) => Number(a <= b), "<="),
-    ">=": both((a, b) => Number(a >= b), ">="),
-    "==": both((a, b) => Number(a === b), "=="),
-    "!=": both((a, b) => Number(a !== b), "!="),
-    "<": both((a, b) => Number(a < b), "<"),
-    ">": both((a, b) => Number(a > b), ">"),
+    "<=": each("<=", (a, b) => Number(a <= b)),
+    ">=": each(">=", (a, b) => Number(a >= b)),
+    "==": each("==", (a, b) => Number(a === b)),
+    "!=": each("!=", (a, b) => Number(a !== b)),
+    "<": each("<", (a, b) => Number(a < b)),
+    ">": each(">", (a, b) => Number(a > b)),
   },
-  { "+": both((a, b) => a + b, "+"), "-": minus },
-  { "*": both((a, b) => a * b, "*"), "/": over, "@": product },
+  { "+": each("+", (a, b) => a + b), "-": minus },
+  { "*": each("*", (a, b) => a * b), "/": over, "@": product },
 ];
 const POWER = each("**", (a, b) => a ** b);
 

@@ -1,7 +1,6 @@
 /** The frame of every page as markup: text on the left, the picture on the right, and what is below each. */
 import { coordinate, escapeXml } from "../../src/view/plot/svg.ts";
 import { html, nothing, type TemplateResult } from "../../ui/markup.ts";
-import { svgText } from "../../ui/svg-text.ts";
 import { encodeState, type LabState } from "./fields.ts";
 import { named } from "./marks.ts";
 import type { LabPage, LabStep, LabView, Prediction } from "./page.ts";
@@ -12,10 +11,6 @@ export function pictureOf<S extends LabState, N>(page: LabPage<S, N>, view: LabV
   const { width, height } = view.wide ? WIDE : NARROW;
   return `<svg class="${view.wide ? "wide" : "narrow"}" viewBox="0 0 ${coordinate(width)} ${coordinate(height)}" role="group" aria-label="${escapeXml(page.label(view))}">${page.picture(view)}${guessMarks(page, view)}</svg>`;
 }
-
-/** The picture in both sizes; the style sheet shows one. */
-export const renderPicture = <S extends LabState, N>(page: LabPage<S, N>, view: LabView<S, N>) =>
-  html`${svgText(pictureOf(page, { ...view, wide: true }))}${svgText(pictureOf(page, { ...view, wide: false }))}`;
 
 /** Whether a state is one that answers a prediction's question. */
 const isAnswer = <S extends LabState, N>(

@@ -190,6 +190,13 @@ h1{font-size:28px;line-height:34px}
 .text section{margin-block-end:48px}
 .step{min-block-size:40vh}
 }
+@media (max-height:560px){${root === ":root" ? "@media" : "@container"} (max-width:899px){
+.stage,.control{position:static}.step{scroll-margin-block-start:8px}
+}${root === ":root" ? "@media" : "@container"} (min-width:560px) and (max-width:899px){
+.columns{display:grid;grid-template-columns:repeat(2,minmax(0,1fr))}.text{padding-block-end:48px}
+.stage{order:0;position:sticky;max-block-size:100svh;overflow:auto;border:0;border-inline-start:1px solid var(--line)}
+.picture .narrow{max-block-size:60svh}.control{position:sticky;inset-block-end:0}
+}}
 @media (max-width:899px){.top{padding:4px 16px;column-gap:14px}.top a[rel]{max-inline-size:27vw;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.top form{flex-basis:100%;margin:0 0 4px}}
 @media (scripting:none){${STILL.map(([selector, rules]) => `${selector}{${rules}}`).join("")}}
 ${STILL.map(([selector, rules]) => `${selector.replaceAll(/(^|,)/g, "$1:root.disk ")}{${rules}}`).join("")}:root.disk .disk-note{display:block}

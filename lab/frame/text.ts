@@ -3,15 +3,7 @@ import { html, nothing, type TemplateResult } from "../../ui/markup.ts";
 import { svgText } from "../../ui/svg-text.ts";
 import type { LabState } from "./fields.ts";
 import type { LabPage, LabStep, LabView, OpenTask } from "./page.ts";
-import {
-  pictureOf,
-  renderCode,
-  renderControl,
-  renderPicture,
-  renderStep,
-  renderTable,
-  renderTasks,
-} from "./render.ts";
+import { pictureOf, renderCode, renderControl, renderStep, renderTable, renderTasks } from "./render.ts";
 
 const TOOLS = html`<div class="tools">
 <button type="button" class="quiet" data-act="undo">Undo</button>
@@ -22,11 +14,11 @@ const TOOLS = html`<div class="tools">
 <span class="saying" role="status"></span>
 </div>`;
 
-/** The picture with its caption, and the control under it. */
+/** The picture in both sizes, of which the style sheet shows one, with its caption, and the control under it. */
 export function renderStage<S extends LabState, N>(page: LabPage<S, N>, view: LabView<S, N>): TemplateResult {
   return html`<div class="stage">
 <p class="busy" aria-hidden="true">computing …</p>
-<figure><div class="picture" data-part="picture">${renderPicture(page, view)}</div>
+<figure><div class="picture" data-part="picture">${[true, false].map((wide) => svgText(pictureOf(page, { ...view, wide })))}</div>
 <figcaption data-part="caption">${page.caption(view)}</figcaption></figure>
 <p class="problem" role="alert" hidden></p>
 <div class="control" data-part="control">${renderControl(page, view)}</div>

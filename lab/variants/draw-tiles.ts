@@ -28,15 +28,9 @@ export function tiles(view: VariantsView): string {
         class: t === state.tile - 1 ? "fhover" : "none lline",
       }),
       element("path", {
-        // Relative moves and whole heights: the picture of the markup stays small.
-        d: scores.reduce(
-          (path, score) => {
-            const height = Math.round(y1 - y(score));
-            return `${path}v-${height}m${Number(step.toFixed(3))} ${height}`;
-          },
-          `M${(x + step / 2).toFixed(1)} ${y1}`,
-        ),
-        class: done ? "lw thin" : "lline",
+        // One outline with whole heights: the picture of the markup stays small.
+        d: `M${x} ${y1}${scores.map((score) => `V${Math.round(y(score))}h${Number(step.toFixed(3))}`).join("")}V${y1}`,
+        class: done ? "fw" : "fthird soft",
       }),
     );
   }

@@ -70,7 +70,7 @@ function sentence(
   if (!state.hide)
     for (const j of ranked(line)) {
       const [share, box] = [line.shares[j], boxes[j]];
-      if (share < (wide ? 0.005 : 0.03)) break;
+      if (share < 0.005) break;
       const half = percent(share).length * (wide ? 3.9 : 3.6);
       const middle = Math.min(width - half, Math.max(half, box.x + box.width / 2));
       const place = { row: box.row, from: middle - half, to: middle + half };
@@ -179,13 +179,15 @@ function wideRows(line: Line): readonly [size: number, start: number] {
   return rows <= 2 ? [24, 130] : [24, Math.max(70, 270 - rows * 30)];
 }
 
-/** The largest size at which a sentence fits on a narrow picture, in as many rows as it needs. */
-function sizeOfRows(line: Line): number {
+/** The same on a narrow picture: the largest size at which the sentence fits. */
+function narrowRows(line: Line): readonly [size: number, start: number] {
+  const one = sizeThatFits(line, 358, 25);
+  if (one >= 20) return [one, 110];
   const fits = (size: number) => {
     const rows = layLine(line.tokens, line.marks, size, 359, 8).at(-1)!.row + 1;
     return rows <= 2 || (rows === 3 && size <= 21) || 66 + (rows - 1) * size * 2.5 < 280;
   };
-  return [25, 21, 18].find(fits) ?? 15;
+  return [[25, 21, 18].find(fits) ?? 15, 66];
 }
 
 /** The inside of the SVG. */
@@ -206,7 +208,7 @@ export function picture(view: WordsView): string {
       sentence(view, second, size, wide ? 400 : 214, wide ? left + longest - lead(second) : undefined, -1)
     );
   }
-  const [size, start] = wide ? wideRows(first) : [sizeOfRows(first), 66];
+  const [size, start] = wide ? wideRows(first) : narrowRows(first);
   const last = layLine(first.tokens, first.marks, size, Number.POSITIVE_INFINITY, 0).at(-1)!;
   // One row is in the middle, as two sentences are.
   const free = 860 - last.x - last.width - last.pad;

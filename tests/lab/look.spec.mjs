@@ -91,6 +91,14 @@ for (const [at, name] of names.entries())
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(794);
         for (const control of await page.locator(".stage, .top, .share, .text button, .predict input").all())
           await expect(control).toBeHidden();
+        // In a short window the picture is beside the text, or scrolls with it: nothing covers the text.
+        await page.emulateMedia({ media: "screen" });
+        for (const width of [640, 375]) {
+          await page.setViewportSize({ width, height: 400 });
+          await page.evaluate(() => document.querySelectorAll(".step")[1].scrollIntoView());
+          await quiet(page);
+          expect(await page.evaluate(covered), `${width} × 400`).toEqual([]);
+        }
       }));
 test("a phone has the second controls once the first was used, and Reset, link and files at the end", ({
   visit,
@@ -344,6 +352,24 @@ async function guessesOnLabels({ stop, guesses }) {
   }
   location.hash = first;
   document.documentElement.style.visibility = "";
+  return problems;
+}
+
+/** What covers the text of a short window, from its top to its end, a page wider than it, and pictures that are not in use. In the page. */
+function covered() {
+  const text = /** @type {Element} */ (document.querySelector(".text"));
+  const { left } = text.getBoundingClientRect();
+  const problems = [10, 200, 390].flatMap((y) => {
+    const top = document.elementFromPoint(left + 100, y);
+    return text.contains(top) ? [] : [`${top?.outerHTML.slice(0, 60)} at ${y}`];
+  });
+  const pictures = document.querySelectorAll(".picture svg").length;
+  if (pictures !== 1) problems.push(`${pictures} pictures are drawn`);
+  const wide = document.documentElement.scrollWidth;
+  if (wide > innerWidth) problems.push(`${wide} px`);
+  const picture = /** @type {Element} */ (document.querySelector(".picture svg")).getBoundingClientRect();
+  if (innerWidth > 559 && (picture.top < 0 || picture.bottom > innerHeight || picture.height < 150))
+    problems.push(`a picture from ${picture.top} to ${picture.bottom}`);
   return problems;
 }
 

@@ -25,7 +25,7 @@ for (const width of SIZES)
       );
       await expect(page.locator(".step").first()).toContainText("each dot below a word is one of 100");
       // One row of words has an arc for each share from 2 % on but the word's own; more rows have none.
-      await expect(page.locator(`${picture} path.arc`)).toHaveCount(width === 1280 ? 4 : 0);
+      await expect(page.locator(`${picture} path.arc`)).toHaveCount(4);
       for (const address of [
         "",
         "#v1?line=rates&query=12",

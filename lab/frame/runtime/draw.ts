@@ -2,13 +2,14 @@
  * Draws a mounted page in place: each part of its markup from the same templates that wrote it. A state is drawn only once its numbers
  * have arrived, so a picture and its numbers always match. Parts that are not in view are drawn once nothing changes.
  */
-import { render, type TemplateResult } from "../../../ui/markup.ts";
+import { html, render, type TemplateResult } from "../../../ui/markup.ts";
+import { svgText } from "../../../ui/svg-text.ts";
 import { encodeState, type LabState } from "../fields.ts";
 import {
   isAbout,
+  pictureOf,
   renderCode,
   renderControl,
-  renderPicture,
   renderStep,
   renderTable,
   renderTasks,
@@ -37,6 +38,12 @@ export class Drawing<S extends LabState, N> {
   readonly #stale = new Set<Below>();
   readonly #inView = new Set<Element>();
   readonly #observer: IntersectionObserver;
+  /** Draws the picture of the other width when it is shown. */
+  readonly #resized = new ResizeObserver(() => {
+    if (this.#drawnWide === !this.wide) this.schedule();
+  });
+  /** The width of the last picture. */
+  #drawnWide: boolean | undefined;
   /** Whether the state is written into the address of the document. */
   readonly #hasAddress: boolean;
   #frame = 0;
@@ -67,6 +74,7 @@ export class Drawing<S extends LabState, N> {
         else this.#inView.delete(target);
       for (const name of this.#stale) if (this.#isInView(name)) this.#drawBelow(name);
     });
+    this.#resized.observe(root);
     // A picture alone has neither.
     for (const name of Object.keys(BELOW)) {
       const part = this.#parts.get(name);
@@ -81,7 +89,9 @@ export class Drawing<S extends LabState, N> {
 
   /** The picture that is shown. */
   get svg(): SVGSVGElement {
-    return this.#root.querySelector<SVGSVGElement>(`.picture svg.${this.wide ? "wide" : "narrow"}`)!;
+    return this.#root.querySelector<SVGSVGElement>(
+      `.picture svg.${(this.#drawnWide ?? this.wide) ? "wide" : "narrow"}`,
+    )!;
   }
 
   /** Draws now, or in the next frame if the last picture is too recent. */
@@ -106,7 +116,8 @@ export class Drawing<S extends LabState, N> {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     const { page } = this.#state;
-    this.#put("picture", renderPicture(page, view));
+    this.#drawnWide = view.wide;
+    this.#put("picture", html`${svgText(pictureOf(page, view))}`);
     this.#put("caption", page.caption(view));
     this.#put("control", renderControl(page, view));
     for (const name of Object.keys(BELOW) as Below[])
@@ -134,6 +145,7 @@ export class Drawing<S extends LabState, N> {
   /** Ends what is scheduled. */
   end(): void {
     this.#observer.disconnect();
+    this.#resized.disconnect();
     clearTimeout(this.#settling);
     cancelAnimationFrame(this.#frame);
   }

@@ -151,7 +151,7 @@ export function mount<S extends LabState, N>(
   };
 }
 
-/** Scrolling reaches the steps of the text, and a picture of the other width is drawn when it is shown. */
+/** Scrolling reaches the steps of the text. */
 function listenToWindow<S extends LabState, N>(
   drawing: Drawing<S, N>,
   progress: ReaderProgress<S, N>,
@@ -161,19 +161,13 @@ function listenToWindow<S extends LabState, N>(
   const on = <K extends keyof WindowEventMap>(type: K, listener: (event: WindowEventMap[K]) => void) =>
     addEventListener(type, listener, { signal: controller.signal, passive: true });
   const reach = () => {
-    const reached = progress.reach(drawing.wide);
+    const reached = progress.reach();
     if (reached === "draw") drawing.schedule();
     else if (reached !== undefined) change(reached, "text");
   };
   on("scroll", () => {
     progress.scrolled = true;
     reach();
-  });
-  let { wide } = drawing;
-  on("resize", () => {
-    if (drawing.wide === wide) return;
-    wide = drawing.wide;
-    drawing.schedule();
   });
   reach();
   return { on, end: () => controller.abort() };

@@ -12,6 +12,7 @@ export class ReaderProgress<S extends LabState, N> {
   readonly #root: HTMLElement;
   readonly #state: PageState<S, N>;
   readonly #steps: readonly HTMLElement[];
+  readonly #stage: HTMLElement;
   readonly #done: boolean[];
   /** The step that is on the screen; −1 before the first. */
   #active = -1;
@@ -26,6 +27,7 @@ export class ReaderProgress<S extends LabState, N> {
     this.#root = root;
     this.#state = state;
     this.#steps = [...root.querySelectorAll<HTMLElement>(".step")];
+    this.#stage = root.querySelector<HTMLElement>(".stage")!;
     const stored = storedTasks()[state.page.name] ?? [];
     this.#done = [0, 1, OPEN].map((i) => stored.includes(i));
   }
@@ -83,8 +85,10 @@ export class ReaderProgress<S extends LabState, N> {
    * Finds the step that is on the screen. Returns the change of state that a newly reached one makes, "draw" if the picture stays and
    * the text of that step is written from it, or undefined if it is the same step as before.
    */
-  reach(wide: boolean): Partial<S> | "draw" | undefined {
-    const line = (wide ? 0.45 : 0.72) * innerHeight;
+  reach(): Partial<S> | "draw" | undefined {
+    // The picture is beside the text, or above it.
+    const isBeside = this.#stage.offsetLeft > (this.#steps[0]?.offsetLeft ?? 0);
+    const line = (isBeside ? 0.45 : 0.72) * innerHeight;
     const at = this.#steps.findLastIndex((step) => step.getBoundingClientRect().top < line);
     if (at < 0 || at === this.#active) return undefined;
     // The event of a scroll that ended before the reader answered must not replace the answer.
