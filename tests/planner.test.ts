@@ -44,16 +44,20 @@ describe("the rule", () => {
     kind: "matmul",
     product: { caller: "matmul", a: { tensor: q }, b: { tensor: q } },
   } as never;
+  const devices = ["matmul", []] as const;
   const kernels = { supports: () => "no kernel" } as never;
   const loops = { supports: () => undefined } as never;
 
   it("takes the loops with the reason where the kernels do not support an operation", () => {
     configure({ backend: "auto" });
-    expect(backendFor(operation, kernels, loops)).toEqual({ backend: loops, fallbackReason: "no kernel" });
+    expect(backendFor(operation, devices, kernels, loops)).toEqual({
+      backend: loops,
+      fallbackReason: "no kernel",
+    });
   });
   it("refuses the operation where the wasm backend was chosen", () => {
     configure({ backend: "wasm" });
-    expect(() => backendFor(operation, kernels, loops)).toThrow(
+    expect(() => backendFor(operation, devices, kernels, loops)).toThrow(
       /matmul: the wasm backend does not support this call: no kernel/,
     );
   });

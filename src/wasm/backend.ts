@@ -17,6 +17,7 @@ import { forwardLevel, wasmForward, wasmWeights } from "./attention/forward/forw
 import { type EngineArena, engineArena } from "./engine/arena.ts";
 import { type Engine, getEngine, unavailableReason } from "./engine/engine.ts";
 import { empty } from "./engine/resident.ts";
+import { whenReady } from "./engine/worker-pool.ts";
 import { planAttention, planMatmul, planRowwise } from "./explain.ts";
 import { wasmMatmul } from "./ops/matmul.ts";
 import { packedMatrix, packedProduct } from "./ops/packed.ts";
@@ -95,5 +96,5 @@ export async function prepare(): Promise<number> {
   const engine = getEngine();
   if (!engine) return 1;
   forwardLevel(engine);
-  return engine.pool.whenReady(settings().threads, 10_000);
+  return whenReady(engine.pool, settings().threads, 10_000);
 }

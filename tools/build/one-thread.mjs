@@ -23,6 +23,9 @@ export const retryOnWorkerLoss = (engine, _replace, work) => work(engine, true);
  */
 export const retrySlices = (engine, _replace, work) => work(engine, true);
 
+/** The number of ready threads, at once. */
+export const whenReady = async () => 1;
+
 /** @implements {Pool} */
 class OneThread {
   #memory;
@@ -38,7 +41,6 @@ class OneThread {
 
   threadsFor = () => 1;
   ready = () => 1;
-  whenReady = async () => 1;
   start() {}
   end() {}
 

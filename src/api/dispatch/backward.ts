@@ -1,7 +1,7 @@
 /** The backends of the backward pass. */
 import { referenceBackward } from "../../reference/backend.ts";
 import { wasmBackward } from "../../wasm/backend.ts";
-import { chooserOf } from "./rule.ts";
+import { attentionDevices, chooserOf } from "./rule.ts";
 
 /** The backend of an attention call's backward pass. */
-export const backwardBackend = /* @__PURE__ */ chooserOf(wasmBackward, referenceBackward);
+export const backwardBackend = /* @__PURE__ */ chooserOf(wasmBackward, referenceBackward, attentionDevices);

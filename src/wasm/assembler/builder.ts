@@ -2,9 +2,17 @@
  * Functions and modules. What happens while a kernel is built is plain TypeScript (`for`, `if`); what happens while it
  * runs is a method of the function builder (`f.loop`, `f.when`). The module imports one memory and exports functions.
  */
-import { type MEMORY, TYPE, unsigned, type ValueType } from "./opcodes.ts";
-import type { Code, I32Value, V128Value, ValueOperand } from "./value.ts";
-import { i32, operand, storeCode, Value } from "./value.ts";
+import * as i32 from "./i32.ts";
+import type { Code, I32Value, V128Value, ValueOperand, ValueType } from "./value.ts";
+import { operand, TYPE, unsigned, Value } from "./value.ts";
+
+/** Stores: opcode and log2 of the natural alignment. */
+export const STORES = {
+  "i32.store": { type: "i32", code: [0x36], align: 2 },
+  "f32.store": { type: "f32", code: [0x38], align: 2 },
+  "f64.store": { type: "f64", code: [0x39], align: 3 },
+  "v128.store": { type: "v128", code: [0xfd, 0x0b], align: 4 },
+} as const;
 
 /** A local variable of a function. */
 export class Local<T extends ValueType = ValueType> extends Value<T> {
@@ -71,13 +79,10 @@ export class FunctionBuilder {
     this.code.push(operand(x.type, value).code, 0x21, unsigned(x.index));
   }
 
-  store(
-    name: keyof typeof MEMORY & `${string}.store${string}`,
-    address: I32Value | number,
-    value: Value | number,
-    offset = 0,
-  ): void {
-    this.code.push(storeCode(name, address, value, offset));
+  /** Stores a value at `address + offset`. */
+  store(name: keyof typeof STORES, address: I32Value | number, value: Value | number, offset = 0): void {
+    const { type, code, align } = STORES[name];
+    this.code.push(operand("i32", address).code, operand(type, value).code, code, align, unsigned(offset));
   }
 
   storeVector(address: I32Value | number, value: V128Value, offset = 0): void {

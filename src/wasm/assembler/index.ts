@@ -6,7 +6,11 @@ export {
   Local,
   ModuleBuilder,
 } from "./builder.ts";
-export {
-  type F32Value, 
-  f32, f32x4, f64, type I32Value, i16x8, i32, i32x4, select, shuffle32, type V128Value, v128, ZERO,
-} from "./value.ts"; // biome-ignore format: one list
+export * as f32 from "./f32.ts";
+export * as f32x4 from "./f32x4.ts";
+export * as f64 from "./f64.ts";
+export * as i16x8 from "./i16x8.ts";
+export * as i32 from "./i32.ts";
+export * as i32x4 from "./i32x4.ts";
+export * as v128 from "./v128.ts";
+export { type F32Value, type I32Value, select, shuffle32, type V128Value, ZERO } from "./value.ts";

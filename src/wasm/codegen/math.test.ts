@@ -233,13 +233,13 @@ describe("16-bit formats", () => {
   });
 });
 
-it("a constant that is not in the table is rejected when the kernel is built", () => {
+it("a constant of a wide kernel that is not in the table is rejected when the kernel is built", () => {
   const module = new ModuleBuilder({ initial: 1, maximum: 1, shared: false });
   expect(() =>
     module.func("f", {}, (f) =>
-      withConstants(f, { fused: false, wide: false }, (m) => f.storeVector(0, f32x4.add(m.c(17.25), m.c(0)))),
+      withConstants(f, { fused: false, wide: true }, (m) => f.storeVector(0, f32x4.add(m.c(17.25), m.c(0)))),
     ),
-  ).toThrow("kernel constant 17.25 is not in the table");
+  ).toThrow("the constant 17.25 of a wide kernel is not in the table");
 });
 
 it("the constants are below the heap, and the lane constants have the index of each lane", () => {

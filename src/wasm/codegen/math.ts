@@ -12,7 +12,6 @@ const EXP2 = [1, 0.693147242, 0.240226522, 0.0555031039, 0.00961769279, 0.001340
 /** 1.5·2²³: adding it rounds to an integer, which is then in the low bits. */
 const MAGIC = 12582912;
 const LOG2E = Math.fround(Math.LOG2E);
-const LN2 = Math.fround(Math.LN2);
 /** ln 2 in two parts, the first followed by zeros: Cody & Waite 1980. */
 const LN2_HIGH = 0.693359375;
 const LN2_LOW = -2.1219444e-4;
@@ -29,39 +28,21 @@ const TANH_TOP = [
 const TANH_BOTTOM = [1.19825839466702e-6, 1.18534705686654e-4, 2.268434632439e-3, 4.89352518554385e-3];
 const TANH_LIMIT = 7.905311107635498;
 const TINY = 0.0004;
-/**
- * Φ(−a)·e^(a²/2) = P(a)/Q(a) for a in [0, 14], lowest power first: a minimax rational fit with relative error at most 5.6e-9.
- * All coefficients are positive, so nothing cancels.
- */
-export const NORMAL_TOP = [
-  0.5000000027572684, 0.4372508787021559, 0.18246181890746158, 0.040372553257385056, 0.004077610625008263,
-];
-export const NORMAL_BOTTOM = [
-  1, 1.672386712730579, 1.1992906566420674, 0.4674290722224907, 0.10120579351541184, 0.010220925331565805,
-];
-/** 1/√(2π), the density of the standard normal distribution at 0. */
-export const DENSITY = 1 / Math.sqrt(2 * Math.PI);
-/** Coefficients of 2u in the tanh approximation of GELU: 2·√(2/π), and that of the cubic term. */
-export const GELU_SLOPE = 2 * Math.sqrt(2 / Math.PI);
-export const GELU_CUBIC = 0.044715 * GELU_SLOPE;
-/** Beyond ±64 the activations are constant or linear in float32. */
-export const FLAT = 64;
 /** Weights of attention below 2 to this power are 0. */
 const LEAST_EXPONENT = -120;
 
-/** All constants that the kernels load, floats and bit patterns, in memory order. */
+/** Constants that the kernels load from memory, floats and bit patterns, in memory order: all those of wide kernels. */
 const FLOATS: readonly number[] = [
   ...new Set([
-    ...EXP2, MAGIC, -127, LOG2E, LN2, LN2_HIGH, LN2_LOW, ...LOG, -0.5, Math.SQRT2, 2 ** -126, 2 ** 23, 23, 0, 0.5,
-    ...TANH_TOP, ...TANH_BOTTOM, TANH_LIMIT, -TANH_LIMIT, TINY, 2 ** 112, 65536, 88.72284, -104, 2, 128,
-    Infinity, -Infinity, ...NORMAL_TOP, ...NORMAL_BOTTOM, DENSITY, GELU_SLOPE, GELU_CUBIC, 3 * GELU_CUBIC, FLAT, -FLAT,
-    -LOG2E, -LOG2E / 2, 4, LEAST_EXPONENT,
+    ...EXP2, MAGIC, -127, LOG2E, LN2_HIGH, LN2_LOW, ...LOG, -0.5, Math.SQRT2, 2 ** -126, 2 ** 23, 23, 0, 0.5,
+    ...TANH_TOP, ...TANH_BOTTOM, TANH_LIMIT, -TANH_LIMIT, TINY, 2 ** 112, 65536, 88.72284, -104, 128,
+    Infinity, -Infinity, LEAST_EXPONENT,
   ].map(Math.fround)),
 ]; // biome-ignore format: one list
-const BITS: readonly number[] = [
-  0x7fffffff, 0x007fffff, 0x3f800000, 0x8fffffff, 0x7f800000, 127, 0x7fc00000, 4, 8, 0x85ebca6b, 0xc2b2ae35,
+const BITS = [
+  0x007fffff, 0x3f800000, 0x8fffffff, 0x7f800000, 127, 0x7fc00000, 4, 8, 0x85ebca6b, 0xc2b2ae35,
   0x27d4eb2f, 1, 0,
-];
+] as const; // biome-ignore format: one list
 /** Lanes 0 to 7, after the other constants. */
 const LANES_AT =
   CONSTANTS_AT + 4 * (FLOATS.length + BITS.length) + ((4 - ((FLOATS.length + BITS.length) % 4)) % 4) * 4;
@@ -78,7 +59,7 @@ export interface Arithmetic {
   /** A float constant in all lanes. */
   readonly c: (x: number) => V128Value;
   /** A bit pattern in all lanes. */
-  readonly bits: (x: number) => V128Value;
+  readonly bits: (x: (typeof BITS)[number]) => V128Value;
   /** The integers 0, 1, 2, 3; for vector 1 the integers 4, 5, 6, 7. */
   readonly lanes: (vector?: 0 | 1) => V128Value;
   /** a·b + c, in one rounding where the spec is fused. */
@@ -90,14 +71,8 @@ export function maddOf(fused: boolean): Arithmetic["madd"] {
   return fused ? (a, b, c) => f32x4.relaxed_madd(a, b, c) : (a, b, c) => f32x4.add(f32x4.mul(a, b), c);
 }
 
-function addressOf(list: readonly number[], x: number, base: number): number {
-  const at = list.indexOf(x);
-  if (at < 0) throw new TypeError(`kernel constant ${x} is not in the table`);
-  return base + 4 * at;
-}
-
 /**
- * Emits a region of a kernel whose constants are loaded into locals before it. In wide kernels they are loaded
+ * Emits a region of a kernel whose constants are loaded into locals before it. In wide kernels they are loaded from the table
  * at each use instead: both halves of a pair then read the same splat, which V8 can widen.
  */
 export function withConstants(
@@ -105,18 +80,23 @@ export function withConstants(
   spec: { fused: boolean; wide: boolean },
   body: (m: Arithmetic) => void,
 ): void {
-  const loaded = new Map<number, V128Value>();
+  const loaded = new Map<number | string, V128Value>();
   f.prepared((before) => {
-    const from = (address: number): V128Value => {
-      const load = v128.load32_splat(0, address);
-      if (spec.wide) return load;
-      const value = loaded.get(address) ?? before(load);
-      loaded.set(address, value);
+    const once = (key: number | string, load: V128Value): V128Value => {
+      const value = loaded.get(key) ?? before(load);
+      loaded.set(key, value);
       return value;
     };
+    const from = (list: readonly number[], x: number, base: number): V128Value => {
+      const at = list.indexOf(x);
+      if (at < 0 && spec.wide) throw new TypeError(`the constant ${x} of a wide kernel is not in the table`);
+      if (at < 0) return once(`${x}`, f32x4.splat(x));
+      const load = v128.load32_splat(0, base + 4 * at);
+      return spec.wide ? load : once(base + 4 * at, load);
+    };
     body({
-      c: (x) => from(addressOf(FLOATS, Math.fround(x), CONSTANTS_AT)),
-      bits: (x) => from(addressOf(BITS, x, CONSTANTS_AT + 4 * FLOATS.length)),
+      c: (x) => from(FLOATS, Math.fround(x), CONSTANTS_AT),
+      bits: (x) => from(BITS, x, CONSTANTS_AT + 4 * FLOATS.length),
       lanes: (vector = 0) => v128.load(0, LANES_AT + 16 * vector),
       madd: maddOf(spec.fused),
     });

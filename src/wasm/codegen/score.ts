@@ -66,6 +66,18 @@ export function perRow(x: Expression): boolean {
   return !(x.op === "var" && (x.value === "k" || x.value === "score")) && x.args.every(perRow);
 }
 
+type Instruction = (...operands: V128Value[]) => V128Value;
+
+/** Operations of one instruction: on integers and booleans, and on floats. */
+const INSTRUCTIONS = {
+  abs: [i32x4.abs, f32x4.abs], neg: [i32x4.neg, f32x4.neg], sqrt: [f32x4.sqrt, f32x4.sqrt],
+  float: [f32x4.convert_i32x4_s, f32x4.convert_i32x4_s],
+  add: [i32x4.add, f32x4.add], sub: [i32x4.sub, f32x4.sub], mul: [i32x4.mul, f32x4.mul], div: [f32x4.div, f32x4.div],
+  min: [i32x4.min_s, f32x4.min], max: [i32x4.max_s, f32x4.max],
+  lt: [i32x4.lt_s, f32x4.lt], le: [i32x4.le_s, f32x4.le], eq: [i32x4.eq, f32x4.eq],
+  not: [v128.not, v128.not], and: [v128.and, v128.and], or: [v128.or, v128.or],
+} satisfies Record<string, readonly [Instruction, Instruction]>; // biome-ignore format: a table
+
 /** Compiles expressions for one row: `begin` once per row, then `vectors` for the keys. */
 export class RowCompiler {
   private readonly f: FunctionBuilder;
@@ -136,16 +148,6 @@ export class RowCompiler {
     return get(expr);
   }
 
-  /** Flat indices of a table lookup at several vectors of four keys, clamped to the table. */
-  indices(
-    read: Expression,
-    ks: readonly Local<"v128">[],
-    computed: Map<Expression, readonly V128Value[]>,
-  ): readonly V128Value[] {
-    const args = read.args.map((x) => this.vectors(x, ks, undefined, computed));
-    return ks.map((_, n) => this.f.let(this.flat(read, (axis) => this.clamped(read, axis, args[axis][n]))));
-  }
-
   /** Index of a table's first word in the pool: its address, followed by its lengths. */
   private wordOf(t: Table): number {
     let word = this.pool.constants.length;
@@ -161,13 +163,13 @@ export class RowCompiler {
   }
 
   /** An index clamped to its axis. */
-  private clamped(x: Expression, axis: number, index: V128Value): V128Value {
+  clamped(x: Expression, axis: number, index: V128Value): V128Value {
     const last = i32x4.sub(this.lengthOf(x.value as Table, axis), this.m.bits(1));
     return i32x4.max_s(i32x4.min_s(index, last), this.m.bits(0));
   }
 
   /** Flat index ((i₀·n₁ + i₁)·n₂ + i₂) … of a lookup. */
-  private flat(x: Expression, index: (axis: number) => V128Value): V128Value {
+  flat(x: Expression, index: (axis: number) => V128Value): V128Value {
     let flat = index(0);
     for (let axis = 1; axis < x.args.length; axis++)
       flat = i32x4.add(i32x4.mul(flat, this.lengthOf(x.value as Table, axis)), index(axis));
@@ -180,34 +182,17 @@ export class RowCompiler {
 
   private node(x: Expression, get: (x: Expression) => V128Value, k: Local<"v128"> | undefined): V128Value {
     const { f, m } = this;
-    const int = x.args[0]?.type !== "float";
     const arg = (n: number) => get(x.args[n]);
     switch (x.op) {
       case "const": return x.type === "bool" ? this.truth(x.value === 1) : this.constantAt(x);
       case "var": return i32x4.splat(this.vars[x.value as Exclude<VarName, "k" | "score">]);
       case "table": return this.lookUp(x, get, k);
       case "select": return v128.bitselect(arg(1), arg(2), arg(0));
-      case "abs": return int ? i32x4.abs(arg(0)) : f32x4.abs(arg(0));
-      case "neg": return int ? i32x4.neg(arg(0)) : f32x4.neg(arg(0));
       case "exp": return exp(f, m, arg(0));
       case "log": return log(f, m, arg(0));
       case "tanh": return tanh(f, m, arg(0));
-      case "sqrt": return f32x4.sqrt(arg(0));
-      case "float": return f32x4.convert_i32x4_s(arg(0));
-      case "not": return v128.not(arg(0));
-      case "add": return int ? i32x4.add(arg(0), arg(1)) : f32x4.add(arg(0), arg(1));
-      case "sub": return int ? i32x4.sub(arg(0), arg(1)) : f32x4.sub(arg(0), arg(1));
-      case "mul": return int ? i32x4.mul(arg(0), arg(1)) : f32x4.mul(arg(0), arg(1));
-      case "div": return f32x4.div(arg(0), arg(1));
-      case "min": return int ? i32x4.min_s(arg(0), arg(1)) : f32x4.min(arg(0), arg(1));
-      case "max": return int ? i32x4.max_s(arg(0), arg(1)) : f32x4.max(arg(0), arg(1));
-      case "lt": return int ? i32x4.lt_s(arg(0), arg(1)) : f32x4.lt(arg(0), arg(1));
-      case "le": return int ? i32x4.le_s(arg(0), arg(1)) : f32x4.le(arg(0), arg(1));
-      case "eq": return x.args[0].type === "float" ? f32x4.eq(arg(0), arg(1)) : i32x4.eq(arg(0), arg(1));
-      case "and": return v128.and(arg(0), arg(1));
-      case "or": return v128.or(arg(0), arg(1));
-      case "floorDiv": return this.divided(arg(0), x.args[1].value as number, "floorDiv");
-      case "mod": return this.divided(arg(0), x.args[1].value as number, "mod");
+      case "floorDiv": case "mod": return this.divided(arg(0), x.args[1].value as number, x.op);
+      default: return (INSTRUCTIONS[x.op] as readonly Instruction[])[Number(x.args[0].type === "float")](...x.args.map(get));
     } // biome-ignore format: a row an operation
   }
 

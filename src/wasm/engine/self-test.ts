@@ -10,7 +10,6 @@ import { type Problem, resolve } from "../../backend/problem.ts";
 import { allocateResult, type ProductInto, resolveProduct } from "../../backend/product.ts";
 import { operandOf } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { causal } from "../../masks/causal.ts";
 
 /** Calls of the wide kernel. */
 const callCount = (): number => (optimizesAtOnce() ? 2 : 24);
@@ -39,7 +38,7 @@ export function forwardAgrees(
 ): boolean {
   const [N, d] = [96, 64];
   const [q, k, v] = [1, 2, 3].map((salt) => numbers(salt, [N, d]));
-  return [{}, { attnMask: causal() }].every((options) => {
+  return [{}, { isCausal: true }].every((options) => {
     const problem = resolve("self-test", q, k, v, options);
     return wideAgrees((level) => {
       const output = new Float32Array(N * d);
@@ -60,7 +59,7 @@ export function backwardAgrees(
 ): boolean {
   const [N, d] = [224, 48];
   const [q, k, v, dOutput, output] = [1, 2, 3, 4, 5].map((salt) => numbers(salt, [N, d]));
-  return [{}, { attnMask: causal() }].every((options) => {
+  return [{}, { isCausal: true }].every((options) => {
     const problem = resolve("self-test", q, k, v, { ...options, scale: 0.02 });
     const { shape } = problem;
     const upstream = {

@@ -4,7 +4,7 @@ import { i32, ModuleBuilder } from "../assembler/index.ts";
 import { CONSTANTS_AT } from "../codegen/layout.ts";
 import { EngineMemory } from "./memory.ts";
 import { CONTROL } from "./worker.js";
-import { type Runnable, WorkerLostError, WorkerPool } from "./worker-pool.ts";
+import { type Runnable, WorkerLostError, WorkerPool, whenReady } from "./worker-pool.ts";
 
 const pools: WorkerPool[] = [];
 afterEach(() => {
@@ -73,7 +73,7 @@ describe("the words that threads share", () => {
 describe("a job", () => {
   it("runs each task once, for any number of threads, each with its own workspace", async () => {
     const { memory, threads } = poolOf();
-    expect(await threads.whenReady(4, 120_000)).toBe(4);
+    expect(await whenReady(threads, 4, 120_000)).toBe(4);
     const one = kernel(memory, { spin: 2000 });
     threads.reserve(64, 4);
     for (const count of [2, 3, 64, 500])
@@ -86,7 +86,7 @@ describe("a job", () => {
 
   it("runs its own tasks only: 3,000 consecutive jobs of two kernels on 1 to 4 threads", async () => {
     const { memory, threads } = poolOf();
-    await threads.whenReady(4, 120_000);
+    await whenReady(threads, 4, 120_000);
     const kernels = [kernel(memory), kernel(memory, { spin: 50 })];
     const lists = [2, 3, 5, 17].map((count) => ({ count, ...tasksOf(memory, count) }));
     const want = lists.map(() => 0);
@@ -104,13 +104,13 @@ describe("a job", () => {
   it("uses the threads that are ready, and the calling one only without shared memory", async () => {
     const { threads, memory } = poolOf(false);
     expect(threads.unavailable).toBe(true);
-    expect(await threads.whenReady(4, 1000)).toBe(1);
+    expect(await whenReady(threads, 4, 1000)).toBe(1);
     expect(memory.shared).toBe(false);
   });
 
   it("throws the error of the calling thread unchanged, and the pool continues", async () => {
     const { memory, threads } = poolOf();
-    await threads.whenReady(3, 120_000);
+    await whenReady(threads, 3, 120_000);
     threads.reserve(64, 3);
     const one = kernel(memory, { spin: 20_000 });
     const { at } = tasksOf(memory, 200);
@@ -136,7 +136,7 @@ describe("a job", () => {
 describe("a thread is lost:", () => {
   it("one that fails in its task", async () => {
     const { memory, threads, words } = poolOf();
-    await threads.whenReady(3, 120_000);
+    await whenReady(threads, 3, 120_000);
     threads.reserve(64, 3);
     const { at } = tasksOf(memory, 20);
     const failing = kernel(memory, { trap: true });
@@ -151,7 +151,7 @@ describe("a thread is lost:", () => {
 
   it("one that never finishes a task: the pool then rejects further jobs", async () => {
     const { memory, threads, words } = poolOf();
-    await threads.whenReady(2, 120_000);
+    await whenReady(threads, 2, 120_000);
     threads.reserve(64, 2);
     const { at } = tasksOf(memory, 20);
     Atomics.add(words, CONTROL.active, 1);
@@ -163,7 +163,7 @@ describe("a thread is lost:", () => {
 
   it("one that is terminated while idle: the others run the job, and a new one replaces it", async () => {
     const { memory, threads, words } = poolOf();
-    await threads.whenReady(3, 120_000);
+    await whenReady(threads, 3, 120_000);
     threads.reserve(64, 3);
     const workers = (threads as unknown as { workers: { terminate(): void; dead: boolean }[] }).workers;
     workers[0].terminate();
@@ -171,7 +171,7 @@ describe("a thread is lost:", () => {
     threads.run(kernel(memory), at, 8, 100, 3);
     expect(done()).toEqual(new Array(100).fill(1));
     while (!workers[0].dead) await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(await threads.whenReady(3, 120_000)).toBe(3);
+    expect(await whenReady(threads, 3, 120_000)).toBe(3);
     expect(Atomics.load(words, CONTROL.active)).toBe(0);
     const next = tasksOf(memory, 100);
     threads.run(kernel(memory), next.at, 8, 100, 3);
@@ -183,7 +183,7 @@ describe("a thread is lost:", () => {
 describe("after four failures in a row", () => {
   it("the process continues on one thread and says why, until a job succeeds", async () => {
     const working = poolOf();
-    await working.threads.whenReady(2, 120_000);
+    await whenReady(working.threads, 2, 120_000);
     working.threads.reserve(64, 2);
     const one = kernel(working.memory);
     const { at, done } = tasksOf(working.memory, 20);
@@ -191,7 +191,7 @@ describe("after four failures in a row", () => {
     for (let n = 1; n <= 4; n++) {
       const { memory, threads, words } = poolOf();
       expect(threads.unavailable, `after ${n - 1} failures`).toBe(false);
-      await threads.whenReady(2, 120_000);
+      await whenReady(threads, 2, 120_000);
       threads.reserve(64, 2);
       const tasks = tasksOf(memory, 20);
       Atomics.add(words, CONTROL.active, 1);
@@ -200,7 +200,7 @@ describe("after four failures in a row", () => {
     const { threads } = poolOf();
     expect(threads.unavailable).toBe(true);
     expect(threads.unavailableReason).toContain("calls lost a thread");
-    expect(await threads.whenReady(4, 1000)).toBe(1);
+    expect(await whenReady(threads, 4, 1000)).toBe(1);
     working.threads.run(one, at, 8, 20, 2);
     expect(done()).toEqual(new Array(20).fill(2));
     expect(threads.unavailable).toBe(false);

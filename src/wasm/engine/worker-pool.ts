@@ -178,18 +178,6 @@ export class WorkerPool {
     return `running single-threaded: ${reason}; results are the same, and threads: 1 hides this warning`;
   }
 
-  /** Waits, without blocking, until `count` threads are ready or the timeout; returns the number of ready threads. */
-  async whenReady(count: number, timeoutMs: number): Promise<number> {
-    const until = performance.now() + timeoutMs;
-    for (;;) {
-      // In every iteration: a worker may have died during its start.
-      this.start(count);
-      if (this.ready(count) >= count || performance.now() >= until || this.unavailable) break;
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-    return this.ready(count);
-  }
-
   /** Allocates workspaces of at least `bytes` for `threads` threads. */
   reserve(bytes: number, threads: number): void {
     const size = Math.max(bytes, this.workspaceBytes);
@@ -336,4 +324,16 @@ export class WorkerPool {
 
 function canBlock(): boolean {
   return typeof (globalThis as { document?: unknown }).document === "undefined";
+}
+
+/** Waits, without blocking, until `count` threads are ready or the timeout; returns the number of ready threads. */
+export async function whenReady(pool: WorkerPool, count: number, timeoutMs: number): Promise<number> {
+  const until = performance.now() + timeoutMs;
+  for (;;) {
+    // In every iteration: a worker may have died during its start.
+    pool.start(count);
+    if (pool.ready(count) >= count || performance.now() >= until || pool.unavailable) break;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  return pool.ready(count);
 }

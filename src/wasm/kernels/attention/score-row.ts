@@ -3,13 +3,13 @@
  * which cells are visible. The forward, weights and backward kernels use it and process the scores further themselves.
  */
 
-import type { NumberExpression } from "../../../masks/expression/expr.ts";
+import type { Expression } from "../../../masks/expression/expr.ts";
 import type { FunctionBuilder, I32Value, Local, V128Value } from "../../assembler/index.ts";
 import { f32x4, i16x8, i32, i32x4, select, v128 } from "../../assembler/index.ts";
 import { CallStruct, TaskStruct } from "../../codegen/layout.ts";
 import type { Arithmetic } from "../../codegen/math.ts";
 import type { RowCompiler } from "../../codegen/score.ts";
-import { type Spec, scoreModDerivatives } from "../../codegen/spec.ts";
+import type { Spec } from "../../codegen/spec.ts";
 
 /**
  * Calls `span(start, stop, isMasked)` for all columns of a row: in the masked variant of a kernel for those before and after
@@ -91,39 +91,22 @@ export class ScoreRow {
   }
 
   /**
-   * Changes the scores of both vectors in place. Returns `allowed`, the cells that are not masked (undefined: all); `derivative`, the
-   * derivative of the score mod; `derivatives` and `indices` of the spec's sums.
+   * Changes the scores of both vectors in place. Returns the cells that are not masked; undefined: all. `beforeChange` is called
+   * while the scores are those before the score mod, with the values of expressions computed so far.
    */
   change(
     m: Arithmetic,
     compiler: RowCompiler,
     scores: readonly Local<"v128">[],
-  ): {
-    allowed?: readonly V128Value[];
-    derivative?: readonly V128Value[];
-    derivatives?: readonly (readonly V128Value[] | undefined)[];
-    indices?: readonly (readonly V128Value[])[];
-  } {
+    beforeChange?: (values: Map<Expression, readonly V128Value[]>) => void,
+  ): readonly V128Value[] | undefined {
     const { f, spec, isMasked, keys } = this;
-    if (!this.changes) return {};
+    if (!this.changes) return undefined;
     const mask = isMasked ? spec.mask : undefined;
     const values = new Map();
-    // Derivatives may be the score itself, which is overwritten below.
-    const vectors = (x: NumberExpression | undefined) =>
-      x &&
-      compiler
-        .vectors(x, keys, scores, values)
-        .map((value) => (scores.includes(value as Local<"v128">) ? f.let(value) : value));
-    let [derivative, derivatives, indices]: [
-      (readonly V128Value[])?,
-      (readonly (readonly V128Value[] | undefined)[])?,
-      (readonly (readonly V128Value[])[])?,
-    ] = [];
     if (spec.score) {
       const changed = compiler.vectors(spec.score, keys, scores, values);
-      derivative = vectors(spec.scoreDerivative);
-      derivatives = spec.biasGradients && scoreModDerivatives(spec.biasGradients).map(vectors);
-      indices = spec.biasGradients?.tables.map((x) => compiler.indices(x.read, keys, values));
+      beforeChange?.(values);
       scores.forEach((value, half) => f.set(value, changed[half]));
     }
     let allowed: readonly V128Value[] | undefined = mask && compiler.vectors(mask, keys, undefined, values);
@@ -144,7 +127,7 @@ export class ScoreRow {
         restrict(bytes.map((x) => i32x4.ne(i32x4.extend_low_i16x8_u(x), m.bits(0))));
       }
     });
-    return { allowed, derivative, derivatives, indices };
+    return allowed;
   }
 
   /** Advances by eight keys. */

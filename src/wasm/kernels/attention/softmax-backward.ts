@@ -7,15 +7,23 @@
  * p overwrites s, ds overwrites dp, times the derivative of the score mod. In a masked cell both are 0, whatever their values
  * were. A fully masked row is stored with −lse = −∞, so its weights are 0.
  */
+import type { NumberExpression } from "../../../masks/expression/expr.ts";
 import type { Func, I32Value, Local, ModuleBuilder, V128Value } from "../../assembler/index.ts";
 import { f32x4, i32, v128 } from "../../assembler/index.ts";
 import { CallStruct, statStride, TaskStruct } from "../../codegen/layout.ts";
 import { type Arithmetic, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";
-import { expressionsOf, type Spec } from "../../codegen/spec.ts";
+import { expressionsOf, type Spec, scoreModDerivatives } from "../../codegen/spec.ts";
 import { RowSums } from "./bias-gradients.ts";
 import { beginDropout } from "./dropout.ts";
 import { eachSpan, ScoreRow } from "./score-row.ts";
+
+/** The derivative of the score mod, and the derivatives and the indices of the sums of a spec, for two vectors of keys. */
+interface ScoreChanges {
+  derivative?: readonly V128Value[];
+  derivatives: readonly (readonly V128Value[] | undefined)[];
+  indices: readonly (readonly V128Value[])[];
+}
 
 /**
  * backwardSoftmax(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`
@@ -79,7 +87,25 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
             values.map((x, half) => f.let(step(x, half)));
           const scores = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
           const product = [0, 1].map((half) => f.let(v128.load(dsAt, 16 * half)));
-          const { allowed, derivative, derivatives = [], indices = [] } = cells.change(m, compiler, scores);
+          const changes: ScoreChanges = { derivatives: [], indices: [] };
+          const allowed = cells.change(m, compiler, scores, (values) => {
+            // Derivatives may be the score itself, which is overwritten then.
+            const vectors = (x: NumberExpression | undefined) =>
+              x &&
+              compiler
+                .vectors(x, cells.keys, scores, values)
+                .map((value) => (scores.includes(value as Local<"v128">) ? f.let(value) : value));
+            changes.derivative = vectors(spec.scoreDerivative);
+            if (!spec.biasGradients) return;
+            changes.derivatives = scoreModDerivatives(spec.biasGradients).map(vectors);
+            changes.indices = spec.biasGradients.tables.map(({ read }) => {
+              const args = read.args.map((x) => compiler.vectors(x, cells.keys, undefined, values));
+              return cells.keys.map((_, n) =>
+                f.let(compiler.flat(read, (axis) => compiler.clamped(read, axis, args[axis][n]))),
+              );
+            });
+          });
+          const { derivative, derivatives, indices } = changes;
           const worth = unit ?? f.let(v128.load32_splat(call, CallStruct.unit));
           // In two roundings, as for the maximum in lse: the weight of a key that has all of it is then exactly 1.
           const scaled = each(scores, (x) => f32x4.mul(x, worth));

@@ -64,7 +64,7 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
           () => {
             const scores = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
             // Step by step for both vectors, as in exp2Each.
-            const { allowed } = cells.change(m, compiler, scores);
+            const allowed = cells.change(m, compiler, scores);
             if (allowed)
               scores.forEach((value, half) =>
                 f.set(value, v128.bitselect(value, m.c(-Infinity), allowed[half])),

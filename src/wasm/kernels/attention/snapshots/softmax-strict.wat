@@ -14,10 +14,10 @@
           (i32.eqz
             (local.get 4)))
         (local.set 19
-          (v128.load32_splat offset=4296
+          (v128.load32_splat offset=4288
             (i32.const 0)))
         (local.set 36
-          (v128.load32_splat offset=4408
+          (v128.load32_splat offset=4324
             (i32.const 0)))
         (local.set 43
           (v128.load32_splat offset=4128
@@ -142,12 +142,12 @@
         (local.set 16
           (i32x4.add
             (local.get 28)
-            (v128.load offset=4432
+            (v128.load offset=4352
               (i32.const 0))))
         (local.set 17
           (i32x4.add
             (local.get 28)
-            (v128.load offset=4448
+            (v128.load offset=4368
               (i32.const 0))))
         (local.set 29
           (v128.load32_splat offset=4
@@ -365,10 +365,10 @@
       (i32.load
         (local.get 0)))
     (local.set 14
-      (v128.load32_splat offset=4296
+      (v128.load32_splat offset=4288
         (i32.const 0)))
     (local.set 21
-      (v128.load32_splat offset=4372
+      (v128.load32_splat offset=4292
         (i32.const 0)))
     (local.set 24
       (v128.load32_splat offset=4124
