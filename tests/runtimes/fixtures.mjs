@@ -60,6 +60,28 @@ const IN_PROCESS = `
 import { main } from "./program.js";
 console.log(JSON.stringify(await main()));
 `;
+/** Attention on the GPU, forward and backward, against the CPU. @param {string} gpu what it is started with */
+const onGpu = (gpu) => ({
+  "main.js": `
+import { attentionBackward, explain, randn, scaledDotProductAttention } from "heed";
+import { webgpu } from "heed/webgpu";
+${gpu}
+const x = randn([1, 2, 100, 32], { seed: 1 });
+const y = await x.to(gpu);
+const options = { isCausal: true };
+const [here, there] = [x, y].map((t) => {
+  const state = scaledDotProductAttention(t, t, t, options);
+  return [state.output, attentionBackward(state.output, t, t, t, state, options).dQuery];
+});
+let worst = 0;
+for (const [n, tensor] of there.entries()) {
+  const numbers = await tensor.read();
+  here[n].data.forEach((want, i) => { worst = Math.max(worst, Math.abs(want - numbers[i])); });
+}
+console.log(JSON.stringify({ right: worst < 1e-4, threads: 1, plan: String(explain(y, y, y)).split("\\n")[0], warnings: [] }));
+gpu.destroy();
+`,
+});
 /** CommonJS has no await at the top. */
 const IN_PROMISE = `
 import { main } from "./program.js";
@@ -350,6 +372,24 @@ document.body.dataset.result = JSON.stringify(await main());
     files: process_,
     run: { command: ["deno", "run", "--no-prompt", "main.js"] },
     threads: 2,
+  },
+  {
+    name: "Deno, WebGPU",
+    packages: { deno: "2.9.6" },
+    files: onGpu("const gpu = await webgpu();"),
+    run: { command: ["deno", "run", "--no-prompt", "--unstable-webgpu", "main.js"] },
+    threads: 1,
+    plan: "backend webgpu",
+    setup: "`--unstable-webgpu`",
+  },
+  {
+    name: "Bun, WebGPU",
+    packages: { bun: "1.4.5", webgpu: "0.6.2" },
+    files: onGpu('import { create } from "webgpu";\nconst gpu = await webgpu({ gpu: create([]) });'),
+    run: { command: ["bun", "main.js"] },
+    threads: 1,
+    plan: "backend webgpu",
+    setup: "the package `webgpu`",
   },
   workerd(
     "workerd (Cloudflare Workers)",
