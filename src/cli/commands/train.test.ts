@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -62,6 +62,14 @@ describe("heed train refuses, before any work,", () => {
     ["{text.txt} -o {m} --kind both", '--kind must be decoder or encoder, got "both"'],
     ["{text.txt} -o {m} --lr 0", "--lr must be a number > 0, got 0"],
     ["{text.txt} -o {m} --held-out 0.9", "--held-out must be from 0 to 0.5, got 0.9"],
+    [
+      "{text.txt} -o {m} --from encoder --vocab 300",
+      "--from: its model decides --vocab; omit one of the two",
+    ],
+    [
+      "{text.txt} -o {m} --from encoder --tokenizer {t}",
+      "--from: its model decides --tokenizer; omit one of the two",
+    ],
     ["{text.txt} -o {m} --dtype int8", '--dtype must be float32, float16 or bfloat16, got "int8"'],
   ])("the command line %s", async (line, message) => {
     expect(await train(line)).toEqual({
@@ -175,6 +183,60 @@ describe("heed train", () => {
     const stopped = await train(`{text.txt} -o {never} ${SIZES}`, AbortSignal.abort());
     expect(stopped).toMatchObject({ code: 130, err: "heed train: interrupted\n" });
     expect(existsSync(at("never"))).toBe(false);
+  });
+});
+
+describe("heed train --from", () => {
+  const lossesOf = (name: string): [step: number, loss: number][] =>
+    JSON.parse(readFileSync(at(name, "training.json"), "utf8")).heldOut;
+
+  it.each([
+    ["decoder", ""],
+    ["encoder", " --kind encoder --heads 1"],
+  ])(
+    "starts a %s with the weights, the tokenizer and the sizes of a model, and so with its held-out loss",
+    async (kind, option) => {
+      const sizes = kind === "encoder" ? SIZES.replace("--heads 2 ", "") : SIZES;
+      const line = `{text.txt} -o {${kind}} --steps 8 --lr 0.02 --dtype float32 ${sizes}${option}`;
+      expect(await train(line)).toMatchObject({ code: 0, err: "" });
+      const from = `{text.txt} --from {${kind}} --batch 2 --dtype float32 --evaluate-every 1`;
+      expect(await train(`${from} -o {${kind}-2} --steps 1 --warmup 0 --lr 1e-30`)).toMatchObject({
+        code: 0,
+        err: "",
+      });
+      expect(lossesOf(`${kind}-2`)).toEqual([[1, lossesOf(kind).at(-1)?.[1]]]);
+      for (const name of ["config.json", "tokenizer.json", "model.safetensors"])
+        expect(readFileSync(at(`${kind}-2`, name)).equals(readFileSync(at(kind, name))), name).toBe(true);
+    },
+  );
+
+  it("is remembered by --resume, which does not read the model again", async () => {
+    const line = "{text.txt} --from {base} -o {tuned} --batch 2 --steps 2";
+    expect(await train(`{text.txt} -o {base} --steps 2 ${SIZES}`)).toMatchObject({ code: 0, err: "" });
+    expect(await train(line)).toMatchObject({ code: 0, err: "" });
+    rmSync(at("base"), { recursive: true });
+    expect(await train("{text.txt} -o {tuned} --resume --steps 3")).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(readFileSync(at("tuned", "training.json"), "utf8")).settings).toMatchObject({
+      from: at("base"),
+      width: 8,
+      vocab: 270,
+      steps: 3,
+    });
+    expect(await train("{text.txt} -o {tuned} --resume --from {other}")).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/--from is other, but the run in the folder has base; omit it to resume/),
+    });
+  });
+
+  it("refuses a model that computes in another way", async () => {
+    cpSync(at("decoder"), at("relu"), { recursive: true });
+    const config = readFileSync(at("relu", "config.json"), "utf8");
+    writeFileSync(at("relu", "config.json"), config.replace("gelu_new", "relu"));
+    expect(await train("{text.txt} -o {m} --from {relu}")).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^heed train: --from: relu is not a model that heed trains: GPT-2, or BERT/),
+    });
+    expect(existsSync(at("m"))).toBe(false);
   });
 });
 

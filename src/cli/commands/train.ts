@@ -8,7 +8,7 @@ import { basename, join } from "node:path";
 import type { Communicator } from "../../cluster/index.ts";
 import { OptionError } from "../../core/errors.ts";
 import { makeFolder } from "../../io/filesystem/save.ts";
-import type { Tokenizer } from "../../models/index.ts";
+import type { TextModel, Tokenizer } from "../../models/index.ts";
 import { modelToFiles, readTokenizer, trainTokenizer, writeTokenizer } from "../../models/index.ts";
 import { Corpus } from "../../train/data/corpus.ts";
 import type { Checkpoint, LanguageModel, StepReport, TrainResult } from "../../train/index.ts";
@@ -19,11 +19,12 @@ import { naming } from "../support/input/tensors.ts";
 import { decodeText, readBytes } from "../support/input/text-file.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { answers, save, saving } from "../support/output/interrupt.ts";
-import { type ProgressBar, startProgress } from "../support/output/progress.ts";
+import { startProgress } from "../support/output/progress.ts";
 import { bytesText, jsonText, secondsText } from "../support/output/terminal.ts";
 import { fromLead, microBatchesOf, together, withRanks } from "../support/ranks/together.ts";
 import { DEVICE_HELP } from "../support/run/device.ts";
-import { CHECKPOINT, checkFolder, FolderLock, readLastCheckpoint } from "../support/train/folder.ts";
+import { copyWeights, readBase } from "../support/train/base.ts";
+import { CHECKPOINT, checkFolder, folderLock, readLastCheckpoint } from "../support/train/folder.ts";
 import type { RunConfig, TrainSettings } from "../support/train/settings.ts";
 import { readConfig, readSettings, resumedSettings, SETTING_HELP } from "../support/train/settings.ts";
 
@@ -49,6 +50,7 @@ a checkpoint. Only one process at a time can train in a folder.`,
     "heed train moby-dick.txt -o whale",
     "heed train *.txt -o model --kind encoder --steps 4000 --vocab 4096 --dtype float16",
     "heed train moby-dick.txt -o whale --resume",
+    "heed train my-notes.txt -o tuned --from encoder --lr 0.0005 --steps 500",
     "mpirun -n 4 heed train *.txt -o model --batch 64",
   ],
   run,
@@ -60,10 +62,11 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   if (folder === undefined) throw new UsageError("-o DIR says where the model goes");
   readSettings(values); // a wrong option is an error before anything starts
   return withRanks(io, async (rankIo, comm) => {
-    const settings = readSettings(comm ? inMicroBatches(values, comm.size) : values);
-    const lock = new FolderLock(folder, rankIo);
+    const [all, base] = (await together(comm, "heed train", () => readBase(values, rankIo))) ?? [values];
+    const settings = readSettings(comm ? inMicroBatches(all, comm.size) : all);
+    const lock = folderLock(folder, rankIo);
     try {
-      const code = await trainIn({ folder, values, positionals, io: rankIo, comm, settings, lock });
+      const code = await trainIn({ folder, values, positionals, io: rankIo, comm, settings, base, lock });
       await lock.release();
       return code;
     } catch (error) {
@@ -92,7 +95,9 @@ interface Line {
   readonly io: Io;
   readonly comm: Communicator | undefined;
   readonly settings: TrainSettings;
-  readonly lock: FolderLock;
+  /** The model of --from, unless the run resumes. */
+  readonly base?: TextModel;
+  readonly lock: ReturnType<typeof folderLock>;
 }
 
 /** A run that is ready to start. */
@@ -133,7 +138,7 @@ async function trainIn(line: Line): Promise<number> {
   await together(comm, "heed train", isLead && !run.checkpoint ? begin : undefined);
   const { steps } = run.settings;
   if (run.checkpoint) print(`resuming at step ${run.checkpoint.step} of ${steps}`);
-  const report = new Report(io, print, run.settings, run.checkpoint?.step ?? 0);
+  const report = reporter(io, print, run.settings, run.checkpoint?.step ?? 0);
   const result = await answers(() => runTraining(line, run, report)).finally(() => report.end());
   if (result.interrupted) {
     io.stderr.write(
@@ -147,7 +152,7 @@ async function trainIn(line: Line): Promise<number> {
 
 /** Reads the texts, learns the tokenizer, makes the model and measures the baselines. */
 async function prepare(
-  { folder, values, positionals, io, comm, settings: lineSettings }: Line,
+  { folder, values, positionals, io, comm, base, settings: lineSettings }: Line,
   checkpointBytes: Uint8Array,
   print: (text: string) => void,
 ): Promise<Run> {
@@ -162,7 +167,7 @@ async function prepare(
   const texts = (await together(comm, "heed train", () => readTexts(positionals, io, comm))) ?? [];
   const tokenizer = config
     ? readTokenizer(config.tokenizer)
-    : await newTokenizer(texts, settings, values, io);
+    : (base?.tokenizer ?? (await newTokenizer(texts, settings, values, io)));
   const { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed } = settings;
   const data = { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed };
   const corpus = new Corpus(texts, tokenizer, data);
@@ -175,6 +180,7 @@ async function prepare(
   const { layers, heads, width, inner, dropout } = settings;
   const sizes = { context, layers, heads, width, inner, dropout, seed, vocabulary: tokenizer.size };
   const model = languageModel(kind, { ...sizes, ids: specialIds(kind, tokenizer) });
+  if (base) copyWeights(base, model);
   if (io.device && comm)
     throw new UsageError("--device gpu trains in one process; without mpirun, or on the CPU");
   if (io.device) await model.model.to(io.device);
@@ -193,7 +199,11 @@ async function prepare(
   return { settings, checkpoint, config, tokenizer, corpus, model, parameters, baselines };
 }
 
-function runTraining({ folder, io, comm, lock }: Line, run: Run, report: Report): Promise<TrainResult> {
+function runTraining(
+  { folder, io, comm, lock }: Line,
+  run: Run,
+  report: ReturnType<typeof reporter>,
+): Promise<TrainResult> {
   const { settings, checkpoint, corpus, model, tokenizer } = run;
   const { lr, decay, warmup, steps, floor, seed, sequenceRanks, shardOptimizer } = settings;
   const config: RunConfig = {
@@ -236,7 +246,7 @@ async function writeModel(
   { folder, values, positionals, io, lock }: Line,
   { settings, checkpoint, tokenizer, corpus, model, parameters, baselines }: Run,
   result: TrainResult,
-  { report, seconds }: { readonly report: Report; readonly seconds: number },
+  { report, seconds }: { readonly report: ReturnType<typeof reporter>; readonly seconds: number },
 ): Promise<void> {
   const { dtype } = settings;
   const files = modelToFiles(await model.model.to("cpu"), tokenizer, { dtype });
@@ -322,46 +332,30 @@ async function newTokenizer(
   }
 }
 
-/** Reports the progress of a run: a bar on a terminal, a line for each held-out loss. */
-class Report {
-  /** Tokens a second since the first step of this process. */
-  tokensPerSecond = 0;
-  readonly #print: (line: string) => void;
-  readonly #settings: TrainSettings;
-  readonly #bar: ProgressBar;
-  readonly #first: number;
-  readonly #start = performance.now();
-  #smooth = 0;
-
-  constructor(io: Io, print: (line: string) => void, settings: TrainSettings, first: number) {
-    this.#print = print;
-    this.#settings = settings;
-    this.#first = first;
-    this.#bar = startProgress(io, "training");
-  }
-
-  step({ step, loss, heldOut }: StepReport): void {
-    const { steps, batch, context } = this.#settings;
-    const seconds = (performance.now() - this.#start) / 1e3;
-    this.tokensPerSecond = ((step - this.#first) * batch * context) / seconds;
-    this.#smooth = this.#smooth === 0 ? loss : 0.95 * this.#smooth + 0.05 * loss;
-    const rate = `${Math.round(this.tokensPerSecond)} tokens/s`;
-    if (heldOut !== undefined) {
-      this.#bar.end();
-      this.#print(
-        `step ${step} of ${steps}: loss ${this.#smooth.toFixed(4)}, held-out ${heldOut.toFixed(4)}, ${rate}`,
-      );
-    }
-    // The share of the steps of this process, from which the remaining time is estimated.
-    this.#bar.update(
-      (step - this.#first) / (steps - this.#first),
-      `loss ${this.#smooth.toFixed(3)}  ${rate}  `,
-    );
-  }
-
-  end(): void {
-    this.#bar.end();
-  }
+/** Reports the progress of a run from step `first` on: a bar on a terminal, a line for each held-out loss. */
+function reporter(io: Io, print: (line: string) => void, settings: TrainSettings, first: number) {
+  const { steps, batch, context } = settings;
+  const bar = startProgress(io, "training");
+  const start = performance.now();
+  let smooth = 0;
+  const report = {
+    /** Tokens a second since the first step of this process. */
+    tokensPerSecond: 0,
+    step({ step, loss, heldOut }: StepReport): void {
+      const seconds = (performance.now() - start) / 1e3;
+      report.tokensPerSecond = ((step - first) * batch * context) / seconds;
+      smooth = smooth === 0 ? loss : 0.95 * smooth + 0.05 * loss;
+      const rate = `${Math.round(report.tokensPerSecond)} tokens/s`;
+      if (heldOut !== undefined) {
+        bar.end();
+        print(`step ${step} of ${steps}: loss ${smooth.toFixed(4)}, held-out ${heldOut.toFixed(4)}, ${rate}`);
+      }
+      // The share of the steps of this process, from which the remaining time is estimated.
+      bar.update((step - first) / (steps - first), `loss ${smooth.toFixed(3)}  ${rate}  `);
+    },
+    end: () => bar.end(),
+  };
+  return report;
 }
 
 /** The loss curve, and the last held-out loss beside the baselines. */

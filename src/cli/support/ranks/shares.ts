@@ -133,9 +133,5 @@ function documentOf(path: string, line: number, text: string): Document {
 /** Names of the `.safetensors` files in a folder, without the suffix: the finished documents. */
 export async function finishedIn(folder: string): Promise<Set<string>> {
   const names = await readdir(folder).catch(() => [] as string[]);
-  return new Set(
-    names
-      .filter((name) => name.endsWith(".safetensors"))
-      .map((name) => name.slice(0, -".safetensors".length)),
-  );
+  return new Set(names.flatMap((name) => /^(.*)\.safetensors$/.exec(name)?.[1] ?? []));
 }

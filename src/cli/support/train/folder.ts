@@ -11,30 +11,15 @@ import { checkPlace } from "../output/output.ts";
 /** Name of the last checkpoint; the one before has `.1` after it. */
 export const CHECKPOINT = "checkpoint.safetensors";
 
-/** The lock of a run on its folder. */
-export class FolderLock {
-  readonly #folder: string;
-  readonly #io: Io;
-  #unlock: Unlock | undefined;
-
-  constructor(folder: string, io: Io) {
-    this.#folder = folder;
-    this.#io = io;
-  }
-
-  async acquire(): Promise<void> {
-    const onWait = (text: string) => this.#io.stderr.write(`heed train: ${text}\n`);
-    this.#unlock = await lockFolder(this.#folder, "heed train", { onWait });
-  }
-
-  /** Throws if another process has taken the lock over. */
-  async check(): Promise<void> {
-    await this.#unlock?.check();
-  }
-
-  async release(): Promise<void> {
-    await this.#unlock?.();
-  }
+/** The lock of a run on its folder. `check` throws if another process has taken the lock over. */
+export function folderLock(folder: string, io: Pick<Io, "stderr">) {
+  let unlock: Unlock | undefined;
+  const onWait = (text: string) => io.stderr.write(`heed train: ${text}\n`);
+  return {
+    acquire: async () => void (unlock = await lockFolder(folder, "heed train", { onWait })),
+    check: async () => unlock?.check(),
+    release: async () => unlock?.(),
+  };
 }
 
 /**

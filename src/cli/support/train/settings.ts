@@ -2,60 +2,29 @@
  * The settings of `heed train`: their defaults, their options on the command line, and the check that a resumed run keeps its
  * settings.
  */
-import { STORED_DTYPES, type StoredDType } from "../../../core/dtype.ts";
+import { STORED_DTYPES } from "../../../core/dtype.ts";
 import { FormatError, OptionError } from "../../../core/errors.ts";
 import { SHORT } from "../../../train/data/corpus.ts";
-import type { LanguageKind } from "../../../train/language.ts";
 import { UsageError, type Values } from "../line/command.ts";
 import { integer, number, oneOf } from "../line/values.ts";
 
-/** Everything that determines the files of a run, in addition to the texts. A resumed run has the settings of its checkpoint. */
-export interface TrainSettings {
-  readonly kind: LanguageKind;
-  readonly layers: number;
-  readonly heads: number;
-  readonly width: number;
-  readonly inner: number;
-  readonly vocab: number;
-  readonly context: number;
-  readonly batch: number;
-  readonly accumulate: number;
-  readonly sequenceRanks: number;
-  readonly shardOptimizer: boolean;
-  readonly steps: number;
-  readonly lr: number;
-  readonly warmup: number;
-  readonly decay: "constant" | "linear" | "cosine";
-  readonly floor: number;
-  readonly weightDecay: number;
-  readonly clip: number;
-  readonly dropout: number;
-  readonly heldOut: number;
-  readonly repeats: number;
-  readonly short: number;
-  readonly masked: number;
-  readonly seed: number;
-  readonly cased: boolean;
-  readonly lines: boolean;
-  readonly wholeWords: number;
-  readonly checkpointEvery: number;
-  /** 0: chosen by cost. */
-  readonly evaluateEvery: number;
-  readonly dtype: StoredDType;
-}
-
-type Setting = TrainSettings[keyof TrainSettings];
+type Setting = string | number | boolean;
 
 /** A setting: its help, its parser, and its default, which may depend on earlier settings. Its option is its name with hyphens. */
 interface Row {
   readonly help: string;
   readonly read: (name: string, text: unknown) => Setting;
-  readonly otherwise: Setting | ((before: Partial<TrainSettings>) => Setting);
+  readonly otherwise: Setting | ((before: Before) => Setting);
   /** `--resume` may change it. */
   readonly mayChange?: boolean;
   /** Checkpoints of heed 0.1.0 do not have it. */
   readonly isNew?: boolean;
 }
+
+/** The settings on which defaults of later ones depend. */
+type Before = { readonly [K in "from" | "kind"]?: string } & {
+  readonly [K in "width" | "context" | "steps"]?: number;
+};
 
 const count =
   (least: number, maximum = 1e9) =>
@@ -74,10 +43,16 @@ const positive = (name: string, text: unknown) => {
 };
 
 /** In this order, since a default may depend on earlier settings. */
-const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
+const ROWS = {
+  from: {
+    help: "MODEL  fine-tune this model: start with its weights, tokenizer and sizes (a folder, encoder, decoder or ORG/NAME)",
+    read: (_, text) => String(text),
+    otherwise: "",
+    isNew: true,
+  },
   kind: {
     help: "KIND  decoder (next token, GPT-2's architecture; default) or encoder (masked tokens, BERT's)",
-    read: (name, text) => oneOf<string>(name, text, ["decoder", "encoder"]) as LanguageKind,
+    read: (name, text) => oneOf(name, text, ["decoder", "encoder"] as const),
     otherwise: "decoder",
   },
   layers: { help: "N  layers (default 4)", read: count(1, 1024), otherwise: 4 },
@@ -126,8 +101,7 @@ const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
   },
   decay: {
     help: "SCHEDULE  cosine (default), linear or constant learning rate after the warm-up",
-    read: (name, text) =>
-      oneOf<string>(name, text, ["cosine", "linear", "constant"]) as TrainSettings["decay"],
+    read: (name, text) => oneOf(name, text, ["cosine", "linear", "constant"] as const),
     otherwise: "cosine",
   },
   floor: { help: "X  final learning rate, as a share of --lr (default 0.1)", read: share(1), otherwise: 0.1 },
@@ -145,10 +119,10 @@ const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
     otherwise: 0,
   },
   short: {
-    help: "N  first steps with sequences of 16 tokens, and as many tokens per step (default 0; encoder: a fifth of the steps)",
+    help: "N  first steps with sequences of 16 tokens, and as many tokens per step (default 0; new encoder: a fifth of the steps)",
     read: count(0),
-    otherwise: ({ kind, context = 0, steps = 0 }) =>
-      kind === "encoder" && context > SHORT ? Math.floor(steps / 5) : 0,
+    otherwise: ({ from, kind, context = 0, steps = 0 }) =>
+      !from && kind === "encoder" && context > SHORT ? Math.floor(steps / 5) : 0,
   },
   masked: {
     help: "X  share of masked tokens in an encoder's training (default 0.15, as in the held-out text)",
@@ -196,7 +170,13 @@ const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
     mayChange: true,
     isNew: true,
   },
-};
+} satisfies Readonly<Record<string, Row>>;
+
+/**
+ * Everything that determines the files of a run, in addition to the texts. A resumed run has the settings of its checkpoint. `from` is
+ * "" for a run with new weights; `evaluateEvery` is 0 where it is chosen by cost.
+ */
+export type TrainSettings = { readonly [K in keyof typeof ROWS]: ReturnType<(typeof ROWS)[K]["read"]> };
 
 /** The rows with their names and options. */
 const SETTINGS = Object.entries<Row>(ROWS).map(([key, row]) => ({
@@ -206,7 +186,7 @@ const SETTINGS = Object.entries<Row>(ROWS).map(([key, row]) => ({
 }));
 
 /** The default of a setting. */
-const presetOf = ({ otherwise }: Row, before: Partial<TrainSettings>): Setting =>
+const presetOf = ({ otherwise }: Row, before: Before): Setting =>
   typeof otherwise === "function" ? otherwise(before) : otherwise;
 
 /** The options that are settings, with their help. */
