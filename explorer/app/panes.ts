@@ -138,6 +138,7 @@ export class Panes {
 
   /** Called after the page has been rendered: connects panes that were added, disconnects panes that were removed. */
   update(): void {
+    this.slices.afterFrame();
     const all = this.#all;
     for (const pane of all) {
       const was = this.#shown.includes(pane);

@@ -12,12 +12,23 @@ const SLICE = 5;
 export class Slices {
   readonly #works: SlicedWork[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The frame before which nothing runs, or 0. */
+  #frame = 0;
 
   /** Adds work, or moves it to the front. */
   add(work: SlicedWork): void {
     this.drop(work);
     this.#works.push(work);
-    this.#timer ??= setTimeout(this.#run, 0);
+    if (this.#frame === 0) this.#timer ??= setTimeout(this.#run, 0);
+  }
+
+  /** Continues after the next frame, which draws what has changed: work would delay it. */
+  afterFrame(): void {
+    clearTimeout(this.#timer);
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#timer = setTimeout(this.#run, 0);
+    });
   }
 
   drop(work: SlicedWork): void {
@@ -28,7 +39,9 @@ export class Slices {
   clear(): void {
     this.#works.length = 0;
     clearTimeout(this.#timer);
+    cancelAnimationFrame(this.#frame);
     this.#timer = undefined;
+    this.#frame = 0;
   }
 
   readonly #run = () => {

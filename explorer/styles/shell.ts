@@ -34,6 +34,8 @@ export const shell = css`
 .status .where { margin-inline-start: auto; display: flex; gap: 12px; }
 .status .at { color: var(--ink); overflow: hidden; text-overflow: ellipsis; }
 .toolbar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; padding-block-end: 4px; }
+/* One row in a window of 1280 pixels; that of lines in one of 1600. */
+.toolbar > .choice button, .keeping .choice button { padding-inline: 6px; }
 .select { display: inline-flex; align-items: center; gap: 6px; color: var(--second); }
 .select select { padding: 0 4px; }
 .toolbar .ends { display: inline-flex; align-items: center; gap: 8px; }
@@ -104,15 +106,15 @@ export const shell = css`
   .top .about { text-align: start; }
   .top nav { flex: none; }
   .left { border: 0; border-block-end: 1px solid var(--line); padding: 12px; overflow: visible; }
-  .main { padding: 12px 12px 0; }
+  .main { padding: 4px 12px 0; }
   /* As high as its picture needs, without space below. */
   .pane { flex: none; block-size: clamp(200px, var(--natural), min(104cqi, 540px)); }
   .pane:has(> .tablewrap) { block-size: min(104cqi, 540px); }
-  /* In a page of its own, the picture of a head has half of the window. */
-  :host([address]) .root.head .pane:not(.scrolls, :has(> .tablewrap)) { block-size: max(54dvh, min(var(--natural), 104cqi)); }
   .root.closed .main { flex: 1 0 auto; }
   .root.without-heads .pane { block-size: clamp(200px, var(--natural), min(88cqi, 620px)); }
   .root.without-heads .pane:has(> .tablewrap) { block-size: min(88cqi, 620px); }
+  /* In a page of its own, the picture or table of a head has half of the window. */
+  :host([address]) .root:is(.head, .states) .pane:not(.scrolls) { block-size: max(54dvh, min(var(--natural), 104cqi)); }
   .pane.scrolls { block-size: auto; overflow: visible; }
   .side { border: 0; border-block-start: 1px solid var(--line); padding: 16px 12px; columns: auto; }
   .status { padding: 4px 12px; white-space: normal; flex-wrap: wrap; gap: 0 12px; }
@@ -121,7 +123,7 @@ export const shell = css`
   .sources { padding-inline: 12px; }
 }
 @container (width < 520px) {
-  .toolbar { gap: 6px; flex-wrap: nowrap; overflow-x: auto; overflow-y: hidden; scrollbar-width: thin; padding-block-end: 8px; }
+  .toolbar { gap: 6px; flex-wrap: nowrap; overflow-x: auto; overflow-y: hidden; scrollbar-width: thin; }
   .toolbar > * { flex: none; }
   /* The toolbar scrolls; a fade at the edge shows that it continues. */
   .toolbar::after { content: ""; position: sticky; inset-inline-end: 0; flex: none; align-self: stretch; inline-size: 32px; margin-inline-start: -6px; background: linear-gradient(to right, transparent, var(--paper) 75%); pointer-events: none; }

@@ -644,3 +644,47 @@ test("the three questions to the heads are in one line", async ({ visit }) => {
     expect(new Set(buttons.map(({ top }) => Math.round(top))).size).toBe(1);
   });
 });
+
+test("the picture has 35 % of a window and half of a phone, and the toolbar is one row", async ({
+  visit,
+}) => {
+  await visit({ heads: { heads: 12, layers: 6, Nq: 12 } }, async (page) => {
+    /** @type {readonly (readonly [string, object])[]} */
+    const states = [
+      ["model", { view: "model" }],
+      ["matrix", { view: "head", mode: "matrix" }],
+      ["lines", { view: "head", mode: "lines" }],
+      ["text", { view: "head", mode: "text" }],
+      ["table", { view: "head", mode: "matrix", table: true }],
+      ["row", { view: "row", table: false }],
+      ["compare", { view: "compare" }],
+      ["flow", { view: "flow" }],
+    ];
+    for (const [width, height, least] of [
+      [1600, 1000, 0.35],
+      [1280, 800, 0.35],
+      [375, 812, 0.5],
+    ]) {
+      await page.setViewportSize({ width, height });
+      for (const [name, state] of states) {
+        await page.evaluate(
+          (patch) => Object.assign(/** @type {any} */ (globalThis).view, { state: patch }),
+          state,
+        );
+        await settled(page);
+        const [share, toolbar] = await page.evaluate(() => {
+          const inside = /** @type {any} */ (globalThis).view.shadowRoot;
+          const pane = inside.querySelector(".pane").getBoundingClientRect();
+          const visible = Math.min(pane.bottom, innerHeight) - Math.max(pane.top, 0);
+          const bar = inside.querySelector(".toolbar");
+          return [(pane.width * visible) / (innerWidth * innerHeight), bar?.offsetHeight ?? 0];
+        });
+        // On a phone the heads of the model are as wide as the screen, and not higher than they are wide.
+        const isWidest = name === "model" && width < 500;
+        expect.soft(share, `${name}, ${width} × ${height}`).toBeGreaterThanOrEqual(isWidest ? 0.2 : least);
+        const rows = name === "lines" && width === 1280 ? 2 : 1;
+        expect.soft(toolbar, `toolbar of ${name}, ${width} × ${height}`).toBeLessThan(40 * rows);
+      }
+    }
+  });
+});

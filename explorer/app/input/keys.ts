@@ -30,9 +30,7 @@ export function press(keyed: Keyed, event: KeyboardEvent): void {
     return;
   }
   const move = moveOf(event);
-  const toolbar = path.find((node) => node instanceof HTMLElement && node.matches("[role=toolbar]")) as
-    | HTMLElement
-    | undefined;
+  const toolbar = target.closest<HTMLElement>("[role=toolbar]");
   if (toolbar && move && move[0] === 0 && !target.matches("input[type=text]")) {
     event.preventDefault();
     alongToolbar(toolbar, target, move[1]);
@@ -83,7 +81,5 @@ function alongToolbar(toolbar: HTMLElement, from: HTMLElement, by: number): void
   const stops = [...toolbar.querySelectorAll<HTMLElement>(STOPS)].filter(
     (stop) => stop.offsetParent !== null,
   );
-  const at = stops.indexOf(from) + by;
-  const next = stops[Math.max(0, Math.min(stops.length - 1, at))];
-  next?.focus();
+  stops[Math.max(0, Math.min(stops.length - 1, stops.indexOf(from) + by))]?.focus();
 }

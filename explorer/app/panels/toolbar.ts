@@ -40,8 +40,7 @@ const specialLabels = new WeakMap<Block, readonly string[]>();
 
 /** The names of the block's special tokens: "[CLS], [SEP]". */
 function specialNames(session: Ui["session"]): string {
-  const { block } = session;
-  if (block === undefined) return HIDE_NAMES.special;
+  const block = session.block!;
   const { key: names } = session.labels(block);
   const different = specialLabels.get(block) ?? [
     ...new Set(block.special.key.flatMap((isSpecial, key) => (isSpecial ? [names[key]] : []))),

@@ -18,7 +18,7 @@ import { HeadFacts, isEndless } from "../../state/facts.ts";
 import type { HeadName } from "../../state/state.ts";
 import { cellValue } from "../../state/words.ts";
 import type { Backdrop } from "./blit.ts";
-import { boxOf, frameOf, type MatrixFrame, type PixelBox, TICK } from "./frame.ts";
+import { boxOf, frameOf, type MatrixFrame, TICK } from "./frame.ts";
 import { Marks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
 import { paint, resize } from "./paint.ts";
@@ -125,15 +125,6 @@ export class Matrix extends DrawnPane {
   overviewed(): void {
     if (this.waiting > 0 || this.#host.session.state.pool === "mean") this.schedule(true);
     else this.#startIdle();
-  }
-
-  get scene(): MatrixFrame["scene"] | undefined {
-    return this.#frame?.scene;
-  }
-
-  /** The cell's box inside the root. */
-  boxOf(query: number, key: number): PixelBox | undefined {
-    return this.#frame && boxOf(this.#frame, this.#axes, query, key);
   }
 
   /** Focuses the cursor's cell. */
@@ -404,7 +395,7 @@ export class Matrix extends DrawnPane {
     const { session } = this.#host;
     const frame = this.#frame;
     if (frame === undefined) return;
-    const box = this.boxOf(session.state.query, session.state.key);
+    const box = boxOf(frame, this.#axes, session.state.query, session.state.key);
     const middle = box ? [box.x + box.width / 2 - frame.left, box.y + box.height / 2 - frame.top] : [0, 0];
     const inside =
       middle[0] >= 0 && middle[0] <= frame.usedWidth && middle[1] >= 0 && middle[1] <= frame.usedHeight;

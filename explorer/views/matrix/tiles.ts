@@ -78,10 +78,6 @@ export class Tiles {
     return this.#requests.size;
   }
 
-  get bytes(): number {
-    return this.#drawn.bytes;
-  }
-
   /** The tile; if it is not cached, it is requested and undefined is returned. */
   get(plan: TilePlan, level: number, i: number, j: number): Drawn | undefined {
     this.#keepOnly(plan.store);

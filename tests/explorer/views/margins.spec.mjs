@@ -42,48 +42,56 @@ test("the tick of the pointed token is beside its label, not over it", async ({ 
   });
 });
 
-test("the next head is drawn in the next frame, before its other rows are read for the sentence about the link", async ({
+test("the next head is drawn in the next frame, before rows are read for margins and for the sentence about the link", async ({
   visit,
 }) => {
   await visit({ heads: { heads: 4, layers: 1, Nq: 512 } }, async (page) => {
     await settled(page);
-    for (let n = 0; n < 3; n++) {
-      const reads = await page.evaluate(async () => {
-        const { view } = /** @type {any} */ (globalThis);
-        const inside = view.shadowRoot;
-        let [count, frames] = [0, 0];
-        const { store } = view;
-        const restore = ["row", "visible"].map((name) => {
-          const read = store[name];
-          store[name] = (/** @type {any[]} */ ...of) => {
-            count++;
-            return read.apply(store, of);
-          };
-          return () => delete store[name];
-        });
-        const frame = () => {
-          frames++;
-          requestAnimationFrame(frame);
+    const heads = await page.evaluate(async () => {
+      const { view } = /** @type {any} */ (globalThis);
+      const { store } = view;
+      const inside = view.shadowRoot;
+      // Late frames, as on a busy machine: between a key and its frame there is time for timers.
+      const request = requestAnimationFrame;
+      const late = (/** @type {FrameRequestCallback} */ draw) => request(() => request(() => request(draw)));
+      Object.assign(globalThis, { requestAnimationFrame: late });
+      let frames = 0;
+      const rows = new Set();
+      for (const name of ["row", "visible"]) {
+        const read = store[name];
+        store[name] = (/** @type {any[]} */ ...of) => {
+          rows.add(of[1]);
+          return read.apply(store, of);
         };
+      }
+      const frame = () => {
+        frames++;
         requestAnimationFrame(frame);
+      };
+      const drawn = [];
+      for (let n = 0; n < 3; n++) {
         const painted = new Promise((resolve) => {
           const listen = (/** @type {any} */ event) => {
             if (!event.target.classList.contains("matrix") || !event.detail.shown) return;
             inside.removeEventListener("painted", listen, true);
-            resolve([count, frames]);
+            resolve({ read: rows.size, frames });
           };
           inside.addEventListener("painted", listen, true);
         });
-        const key = new KeyboardEvent("keydown", { key: "]", bubbles: true, composed: true });
-        view.dispatchEvent(key);
-        const [reads, drawn] = /** @type {number[]} */ (await painted);
-        for (const undo of restore) undo();
-        return { reads, drawn };
-      });
-      // The grid of screen readers and the list of the cursor's row read a few rows, the sentence all 512.
-      expect(reads.reads, `head ${n + 1}`).toBeLessThan(40);
-      expect(reads.drawn, `head ${n + 1}`).toBeLessThan(2);
-      await settled(page);
+        rows.clear();
+        frames = 0;
+        if (n === 0) requestAnimationFrame(frame);
+        view.dispatchEvent(new KeyboardEvent("keydown", { key: "]", bubbles: true, composed: true }));
+        drawn.push(await painted);
+        // The rows of this head are being read when the next key is pressed.
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+      return drawn;
+    });
+    for (const [n, { read, frames }] of heads.entries()) {
+      // The grid of screen readers and the list of the cursor's row read a few rows, the sentence and the margins all 512.
+      expect(read, `head ${n + 1}`).toBeLessThan(40);
+      expect(frames, `head ${n + 1}`).toBeLessThan(2);
     }
   });
 });
