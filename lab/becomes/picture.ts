@@ -134,8 +134,21 @@ export function picture(view: BecomesView): string {
   if (view.state.shown === "layer") return drawLayer(view.numbers.steps, view.state.word, view.wide);
   if (view.wide) return plane(view) + apart(view) + neighbors(view) + heads(view);
   const { numbers: n, state } = view;
+  const near = n.path.near.map((layers) => layers[state.layer].map((cosine) => number(cosine, 2)));
+  const cells = [
+    ["", ...n.words],
+    ["time", ...near[0]],
+    ["fruit", ...near[1]],
+  ].flatMap((column, c) =>
+    column.map((cell, row) =>
+      text([264, 343, 373][c], 186 + 16 * row, cell, {
+        class: `${c === 0 ? "" : "end"} s11 ${row === 0 ? "bold tv" : ""}`,
+      }),
+    ),
+  );
   return (
     plane(view) +
+    cells.join("") +
     [`after layer ${state.layer}`, "cosine of", "the two", "“flies”:"]
       .map((word, i) => text(268, 60 + 16 * i, word, { class: "second s12" }))
       .join("") +

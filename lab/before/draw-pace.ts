@@ -1,6 +1,7 @@
 /** Milliseconds of both layers against the number of words, both axes logarithmic. */
-import { dotMarks, lineMark, powerLabel, scaleOf, text } from "../../src/view/plot/index.ts";
-import { axisOf, line, named } from "../frame/marks.ts";
+import { dotMarks, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
+import { axisOf, named } from "../frame/marks.ts";
+import { powerText } from "./draw-reach.ts";
 import { PACE_WORDS, type Pace } from "./letters.ts";
 
 /** The plot; before the race it has axes only. */
@@ -21,11 +22,7 @@ export function pacePlot({ recurrent, attention }: Pace, wide: boolean): string 
     text(x0 - (wide ? 50 : 36), y0 - 18, "milliseconds on this machine, one thread", {
       class: `bold ${small}`,
     }),
-    ...[-2, 0, 2, 4].map(
-      (power) =>
-        line(x0, y(power), x1, y(power), "lline") +
-        text(x0 - 6, y(power) + 4, power === 0 ? "1" : powerLabel(power), { class: "end third s11" }),
-    ),
+    axisOf("left", y, x0, [-2, 0, 2, 4], { grid: x1, format: powerText }),
     axisOf("bottom", x, y1, [4, 6, 8, 10], { gap: 15, format: (power) => `${2 ** power}` }),
     text(x1, y1 + (wide ? 36 : 30), /* text */ "words", { class: `end second ${small}` }),
     Number.isNaN(attention[0])

@@ -6,6 +6,9 @@ import type { Reach, Reaches } from "./reach.ts";
 /** The smallest power of ten on the axis. */
 const LOWEST = -8;
 
+/** A power of ten on an axis. */
+export const powerText = (power: number) => (power === 0 ? "1" : powerLabel(power));
+
 /** Where the plot is, and its scales. */
 export function reachAt(wide: boolean) {
   const [x0, x1, y0, y1] = wide ? [80, 820, 64, 460] : [44, 364, 34, 240];
@@ -29,17 +32,12 @@ export function reach({ recurrent, attention }: Reaches, wide: boolean, isShown:
       element("path", { d: linePath([...at(low), ...at(high).reverse()]), class: `f${color} soft` }) +
         lineMark(at(middle), { class: `l${color}` }),
     );
-  const powers = [0, -2, -4, -6, -8];
   return [
     text(x0 - (wide ? 50 : 36), y0 - 18, "share in the gradient of the last output", {
       class: `bold ${small}`,
     }),
     axisOf("bottom", x, y1, wide ? [1, 8, 16, 24, 32] : [1, 16, 32], { gap: 15 }),
-    ...powers.map(
-      (power) =>
-        line(x0, y(power), x1, y(power), "lline") +
-        text(x0 - 6, y(power) + 4, power === 0 ? "1" : powerLabel(power), { class: "end third s11" }),
-    ),
+    axisOf("left", y, x0, [0, -2, -4, -6, -8], { grid: x1, format: powerText }),
     text(x1, y1 + (wide ? 36 : 30), "word, 32 is the last", { class: `end second ${small}` }),
     line(x0, even, x1, even, "lthird dash"),
     isShown ? curve("recurrent", recurrent, "b") : "",

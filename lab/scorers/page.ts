@@ -62,6 +62,7 @@ function scorer({ numbers: n, state, wide }: PageView, s: number): string {
         class: `s12 ${r === 3 && !Number.isNaN(ms) ? "bold" : ""}`,
       }),
   );
+  const short = Number.isNaN(ms) ? `${parameters.toLocaleString("en-US")} parameters` : `${number(ms)} ms`;
   return [
     text(x, 20, NAMES[s], { class: `bold ${wide ? "s15" : ""}` }),
     text(wide ? x + 74 : x, wide ? 20 : 34, FORMULAS[s], { class: `second mono ${wide ? "s12" : "s11"}` }),
@@ -70,7 +71,7 @@ function scorer({ numbers: n, state, wide }: PageView, s: number): string {
     wide && s === 0
       ? text(x, base + 38, `for ${state.n} queries and ${state.n} keys`, { class: "bold s12" })
       : "",
-    wide ? rows.join("") : "",
+    wide ? rows.join("") : text(x, base + 14, short, { class: "second s11" }),
   ].join("");
 }
 

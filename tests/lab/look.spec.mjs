@@ -54,6 +54,8 @@ for (const [at, name] of names.entries())
           await show.click();
           await quiet(page);
           await look(`stop ${i + 1}, answered`);
+          // The pressed button is gone: who uses the keyboard goes on at the one in its place.
+          await expect(page.locator(`[data-act="forget:${i}"]`)).toBeFocused();
           await expect(page.locator('.picture svg:visible [data-name="guess"]')).toContainText("your guess");
           // The answer is in the text, even where the next stop is the active one.
           await expect(page.locator(".step").nth(i).locator(".said")).toContainText("You said");

@@ -177,6 +177,7 @@ export class Drawing<S extends LabState, N> {
   #put(name: string, markup: TemplateResult): void {
     const part = this.#parts.get(name);
     if (part === undefined) return;
+    const hadFocus = part.matches(":focus-within");
     if (this.#rendered.has(part)) render(markup, part);
     // A slider that the reader holds is not replaced by its equal.
     else if (part.querySelector("input:active") !== null)
@@ -185,6 +186,9 @@ export class Drawing<S extends LabState, N> {
       this.#rendered.add(part);
       replaceMarkup(part, markup);
     }
+    // The button of a question that was answered, or asked again, is gone: the focus goes to the one in its place.
+    if (hadFocus && !part.matches(":focus-within"))
+      part.querySelector<HTMLElement>(".predict button")?.focus({ preventScroll: true });
   }
 }
 
