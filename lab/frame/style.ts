@@ -184,14 +184,14 @@ figcaption{font-size:14px;line-height:19px;padding:2px 16px 6px;min-block-size:6
 .control button,.control select{min-block-size:40px}.control input[type=range]{min-block-size:40px}
 .stage .tools,.wide-only{display:none}
 .narrow-only.narrow-only{display:inline-flex!important;align-items:center}.first .choice button{padding:0 9px}
-${root}{scroll-padding:48svh 0 120px}
+.step,.text :is(a,button,input,textarea,summary,.formula,[tabindex]){scroll-margin-block:48svh 120px}
 .text{padding:20px 16px 140px}
 h1{font-size:28px;line-height:34px}
 .text section{margin-block-end:48px}
 .step{min-block-size:40vh}
 }
 @media (max-height:560px){${root === ":root" ? "@media" : "@container"} (max-width:899px){
-.stage,.control{position:static}${root}{scroll-padding:8px 0 60px}
+.stage,.control{position:static}.step,.text :is(a,button,input,textarea,summary,.formula,[tabindex]){scroll-margin-block:8px 60px}
 }${root === ":root" ? "@media" : "@container"} (min-width:560px) and (max-width:899px){
 .columns{display:grid;grid-template-columns:repeat(2,minmax(0,1fr))}.text{padding-block-end:48px}
 .stage{order:0;position:sticky;max-block-size:100svh;overflow:auto;border:0;border-inline-start:1px solid var(--line)}

@@ -87,6 +87,8 @@ for (const [at, name] of names.entries())
         await page.goto("about:blank");
         await open(page, `${origin}/${name}.html${hash}`);
         expect(await captionNow(), hash).toBe(caption);
+        // What gets the focus is neither under the picture nor under the controls.
+        expect(await page.evaluate(coveredFocus)).toEqual([]);
         // On paper nothing is wider than the sheet (A4), and no control is left.
         await page.emulateMedia({ media: "print" });
         await page.setViewportSize({ width: 794, height: 1123 });
@@ -356,6 +358,17 @@ async function guessesOnLabels({ stop, guesses }) {
   document.documentElement.style.visibility = "";
   return problems;
 }
+
+/** Links to the steps that something covers once they have the focus, from the last to the first. In the page. */
+const coveredFocus = () =>
+  [.../** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".anchor"))]
+    .reverse()
+    .filter((link) => {
+      link.focus();
+      const { left, top, width, height } = link.getBoundingClientRect();
+      return !link.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+    })
+    .map(({ hash }) => hash);
 
 /** What covers the text of a short window, from its top to its end, a page wider than it, and pictures that are not in use. In the page. */
 function covered() {
