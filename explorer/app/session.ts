@@ -150,9 +150,10 @@ export class Session {
   /** Reports the parts of a state from outside that the store does not have, so that another part is not shown without a word. */
   check(wanted: Partial<State>): void {
     const { block, sources, state, store } = this;
-    // A list may name what is absent and stay in the state, for another file.
+    // A list or a name may be of what is absent and stay in the state, for another file.
     const differs = ([part, value]: [string, unknown]) =>
-      value !== state[part as keyof State] || (Array.isArray(value) && value.length > 0);
+      value !== state[part as keyof State] ||
+      (Array.isArray(value) ? value.length > 0 : typeof value === "object" && value !== null);
     if (block === undefined || !Object.entries(wanted).some(differs)) return;
     void import("../state/absent.ts").then(({ absentParts }) => {
       for (const text of absentParts(wanted, state, block, store!.blocks, sources.length)) this.absent(text);

@@ -50,7 +50,11 @@ const LISTS = {
   predict: ["token to predict,", ({ predict }, { Nq }) => ((predict ?? 0) >= Nq ? [predict!] : [])],
   other: [
     "text to compare with,",
-    ({ other }, _, __, texts) => ((other?.text ?? 0) >= texts ? [other!.text] : []),
+    ({ other }, _, blocks, texts) => {
+      if ((other?.text ?? 0) >= texts) return [other!.text];
+      const { block } = other ?? {};
+      return texts > 1 || block === undefined || blocks.some(({ name }) => name === block) ? [] : [block];
+    },
   ],
   hidden: ["hidden token", ({ hidden = [] }, { Nk }) => hidden.filter((key) => key >= Nk)],
   edits: [

@@ -79,7 +79,13 @@ const state: fc.Arbitrary<State> = fc.record({
   words: fc.boolean(),
   table: fc.boolean(),
   terms: fc.constantFrom("index" as const, "size" as const),
-  other: fc.option(fc.record({ text: index, layer: index, head: index }), { nil: null }),
+  other: fc.option(
+    fc.record(
+      { text: index, layer: index, head: index, block: fc.string() },
+      { requiredKeys: ["text", "layer", "head"] },
+    ),
+    { nil: null },
+  ),
   ask: fc.constantFrom(...ASKS),
   askBy: fc.constantFrom(...ASK_ORDERS),
   cause: fc.constantFrom(...CAUSES),

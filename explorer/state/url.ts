@@ -115,11 +115,18 @@ const pinnedCell: Codec<State["pinned"]> = {
   },
 };
 
+/** `1.4.7` text, layer and head; `1.4.7.dec` in a block of another name than the cursor's. */
 const other: Codec<State["other"]> = {
-  write: (value) => (value === null ? "" : [value.text, value.layer, value.head].join(".")),
+  write(value) {
+    if (value === null) return "";
+    const { text, layer, head, block } = value;
+    return `${text}.${layer}.${head}${block === undefined ? "" : `.${quote(block)}`}`;
+  },
   read(text) {
-    const [, at, layer, head] = /^(\d{1,15})\.(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
-    return at === undefined ? undefined : { text: Number(at), layer: Number(layer), head: Number(head) };
+    const [, at, layer, head, block] = /^(\d{1,15})\.(\d{1,15})\.(\d{1,15})(?:\.(.*))?$/.exec(text) ?? [];
+    if (at === undefined) return undefined;
+    const one = { text: Number(at), layer: Number(layer), head: Number(head) };
+    return block === undefined ? one : { ...one, block: unquote(block) };
   },
 };
 /** `4.7,0.2` in the cursor's block, `dec:4.7` in another. */

@@ -44,11 +44,12 @@ def view(source, **traits):
     return AttentionView(data=path.read_bytes(), **traits)
 
 
-def show(model, text, tokenizer=None, **traits):
+def show(model, text, tokenizer=None, target=None, **traits):
     """Runs a model on a text and shows every attention call of it.
 
     model: a PyTorch model of transformers, or the name or folder of one, which is loaded with attn_implementation="sdpa".
     tokenizer: that of a model in memory; default the one of the model's name.
+    target: of an encoder–decoder, the text that its decoder reads.
     """
     import torch
     from transformers import AutoModel, AutoTokenizer
@@ -67,6 +68,13 @@ def show(model, text, tokenizer=None, **traits):
     inputs = tokenizer(text, return_tensors="pt")
     inputs = {key: value.to(next(model.parameters()).device) for key, value in inputs.items()}
     tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())
+    config = getattr(model, "config", None)
+    if getattr(config, "is_encoder_decoder", False) != (target is not None):
+        raise ValueError("heed.show: an encoder-decoder, and no other model, takes target=, the text that its decoder reads")
+    if target is not None:
+        ids = [config.decoder_start_token_id, *tokenizer(text_target=target)["input_ids"][:-1]]
+        inputs["decoder_input_ids"] = inputs["input_ids"].new_tensor([ids])
+        tokens = [tokens, tokenizer.convert_ids_to_tokens(ids)]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.safetensors")
         try:

@@ -50,7 +50,12 @@ export interface State extends HeadName {
   /** The name of the page: `head` draws one head as `mode` says, others show all heads, one number, or two heads. */
   readonly view: string;
   /** The head to compare with the cursor's; null: the same head of the next text. */
-  readonly other: { readonly text: number; readonly layer: number; readonly head: number } | null;
+  readonly other: {
+    readonly text: number;
+    readonly block?: string;
+    readonly layer: number;
+    readonly head: number;
+  } | null;
   /** Flow: share of the residual connection, 0 to 1. */
   readonly alpha: number;
   /** Flow: attention rollout, or attention flow (the maximum flow of each pair of tokens). */

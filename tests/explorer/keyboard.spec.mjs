@@ -1,7 +1,7 @@
 // @ts-check
 /** Keyboard only: in each view one named weight is reached and read, and every step can be undone. */
 import { same, test } from "./support/fixtures.ts";
-import { settled } from "./support/site.mjs";
+import { settled, textOf } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -106,6 +106,7 @@ const CASES = {
     let now = await state(page);
     same([now.query, now.key], [3, 1], "arrows move the cell");
     const { text } = await focused(page);
+    same(/ of 4 tokens/.test(await textOf(page, ".side")), true, "a row counts the keys that it may see");
     const value = await weight(page);
     if (!/^0?\.?\d.*w3 to w1, rank \d+ of 4\. Layer 0 head 0\.$/.test(text))
       throw new Error(`the cell says: ${text}`);

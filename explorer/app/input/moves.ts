@@ -9,28 +9,18 @@ export function headBeside(block: Block, from: HeadName, by: number): HeadName |
   return { block: block.name, layer: block.layers[Math.floor(at / block.heads)], head: at % block.heads };
 }
 
+const MOVES: Readonly<Record<string, readonly [rows: number, columns: number]>> = {
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  PageUp: [-16, 0],
+  PageDown: [16, 0],
+};
+
 /** By how many rows and columns a key moves the cursor; undefined for other keys. */
-export function moveOf(event: KeyboardEvent): readonly [rows: number, columns: number] | undefined {
-  const far = Number.MAX_SAFE_INTEGER;
-  const control = event.ctrlKey || event.metaKey;
-  switch (event.key) {
-    case "ArrowLeft":
-      return [0, -1];
-    case "ArrowRight":
-      return [0, 1];
-    case "ArrowUp":
-      return [-1, 0];
-    case "ArrowDown":
-      return [1, 0];
-    case "PageUp":
-      return [-16, 0];
-    case "PageDown":
-      return [16, 0];
-    case "Home":
-      return control ? [-far, -far] : [0, -far];
-    case "End":
-      return control ? [far, far] : [0, far];
-    default:
-      return undefined;
-  }
+export function moveOf({ key, ctrlKey, metaKey }: KeyboardEvent): (typeof MOVES)[string] | undefined {
+  if (key !== "Home" && key !== "End") return Object.hasOwn(MOVES, key) ? MOVES[key] : undefined;
+  const far = key === "End" ? Number.MAX_SAFE_INTEGER : -Number.MAX_SAFE_INTEGER;
+  return [ctrlKey || metaKey ? far : 0, far];
 }

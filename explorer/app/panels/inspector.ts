@@ -55,7 +55,7 @@ export function rowSummary({ session }: Ui, edits?: Edits, count = 8): TemplateR
   return html`<h2>This row: ${quoted(names.query[query], names.lang.query)}</h2>
     <p class="quiet">${
       isShare
-        ? html`spread as if over ${numeral(Math.exp(entropy), "e^entropy of row")} of ${numeral(row.length, "keys")} tokens`
+        ? html`spread as if over ${numeral(Math.exp(entropy), "e^entropy of row")} of ${numeral(session.store!.visible(session.ref, query).filter(Boolean).length, "keys")} tokens`
         : nonFinite > 0
           ? html`${numeral(nonFinite, "not numbers")} not a number`
           : "not shares of attention"

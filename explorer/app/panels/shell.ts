@@ -83,7 +83,7 @@ function top({ session, act }: Ui): TemplateResult {
             title=${key === undefined ? hint : `${hint} (${key.toUpperCase()})`} @click=${() => session.set({ view: name })}>${label}</button>`,
           )}</nav>
     <span class="about">${about(session)} · ${counted(block.layers.length, "layer")} × ${counted(block.heads, "head")} · ${
-      block.Nq === block.Nk
+      block.kind === "self" && block.Nq === block.Nk
         ? counted(block.Nk, "token")
         : html`${numeral(block.Nq, "queries")} queries × ${numeral(block.Nk, "keys")} keys`
     }${store?.report.verified ? html` · ${verified(store.report.verified)}` : nothing}</span>`

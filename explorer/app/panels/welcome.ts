@@ -28,9 +28,7 @@ export function welcome({ session, act }: Ui): TemplateResult {
 
 /** The same on a host page, whose readers cannot correct a wrong address. */
 export function forReaders(ui: Ui): TemplateResult {
-  const { status } = ui.session;
-  if (status.kind === "empty") return welcome(ui);
-  return status.kind === "error"
+  return ui.session.status.kind === "error"
     ? html`<div class="welcome" role="alert"><p>The attention that belongs here could not be shown.</p></div>`
     : welcome(ui);
 }

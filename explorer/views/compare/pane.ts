@@ -11,6 +11,7 @@ import { numeral, quoted, select } from "../../app/ui.ts";
 import { make } from "../../canvas/dom.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
 import { hasCauses } from "../../state/causes/causes.ts";
+import { WITHOUT_TOKENS } from "../../state/select.ts";
 import type { State } from "../../state/state.ts";
 import { describeCell, STAGE_MEANINGS } from "../../state/words.ts";
 import { head } from "../head.ts";
@@ -201,7 +202,8 @@ export class ComparePane extends DrawnPane implements Pane {
       this.#open(other.text);
     const second = this.#second;
     if (second.store === undefined || second.block === undefined || this.#opened !== other.text) return;
-    const otherBlock = second.store.blocks.find(({ name }) => name === block.name) ?? second.store.blocks[0];
+    const [name, { blocks }] = [other.block ?? block.name, second.store];
+    const otherBlock = blocks.find((one) => one.name === name) ?? blocks[0];
     // A file of weights has no scores: then the weights of both heads are compared.
     if (!otherBlock.stages.includes(state.stage)) session.set({ stage: "weights" }, "replace");
     this.#linking = true;
@@ -312,7 +314,9 @@ export class ComparePane extends DrawnPane implements Pane {
     const other = this.#other;
     const set = (patch: Partial<SecondHead>) => session.set({ other: { ...other, ...patch } });
     render(
-      this.#chooser(session, session.state, "A", (patch) => session.set(patch)),
+      this.#chooser(session, session.state, "A", (patch) =>
+        session.set({ ...(patch.block !== undefined && WITHOUT_TOKENS), ...patch }),
+      ),
       this.#heads[0],
     );
     render(this.#chooser(second, other, "B", set), this.#heads[1]);
@@ -349,23 +353,23 @@ export class ComparePane extends DrawnPane implements Pane {
     set: (patch: Partial<SecondHead>) => void,
   ): TemplateResult {
     const { sources } = this.#context.session;
-    const { block } = of;
-    const numbers = (values: readonly number[]) =>
-      values.map((value) => [String(value), String(value)] as const);
+    const { block, store } = of;
+    const list = (
+      label: string,
+      names: readonly (string | number)[],
+      at: number,
+      go: (n: number) => void,
+    ) => {
+      const options = names.map((name, n) => [String(n), String(name)] as const);
+      return select(label, options, String(at), (n) => go(Number(n)), label.startsWith("text") ? "wide" : "");
+    };
+    const texts = sources.map(({ name }) => name);
+    const blocks = store?.blocks.map(({ name }) => name) ?? [];
     return html`<h2>${letter}</h2><div class="chooser">
-      ${
-        sources.length > 1
-          ? select(
-              `text ${letter}`,
-              sources.map(({ name }, n) => [String(n), name] as const),
-              String(text),
-              (chosen) => set({ text: Number(chosen) }),
-              "wide",
-            )
-          : ""
-      }
-      ${block === undefined ? "" : select("layer", numbers(block.layers), String(of.state.layer), (layer) => set({ layer: Number(layer) }))}
-      ${block === undefined ? "" : select("head", numbers(Array.from({ length: block.heads }, (_, n) => n)), String(of.state.head), (head) => set({ head: Number(head) }))}
+      ${texts.length > 1 ? list(`text ${letter}`, texts, text, (n) => set({ text: n })) : ""}
+      ${block && blocks.length > 1 ? list("block", blocks, blocks.indexOf(block.name), (n) => set({ block: blocks[n] })) : ""}
+      ${block && list("layer", block.layers, block.layers.indexOf(of.state.layer), (n) => set({ layer: block.layers[n] }))}
+      ${block && list("head", [...Array(block.heads).keys()], of.state.head, (n) => set({ head: n }))}
     </div>`;
   }
 

@@ -10,6 +10,7 @@ export const RECORDER = `"""Every attention call of a PyTorch model as a bundle 
 
 Calls are kept whatever model they are of: it must call torch.nn.functional.scaled_dot_product_attention, on a batch of one. Calls whose
 scores are made alike are one block: an encoder, a decoder and its cross-attention are three, layers with a window and layers without are two.
+Where two lists fit, an encoder has the first of them and a decoder the last.
 """
 import json
 import math
@@ -79,8 +80,10 @@ def record(run, tokens, path, model=""):
     abouts = {}
     for block in blocks.values():
         rows, keys = block["size"]
-        texts |= {f"tokens.{n}": next((list(one) for one in lists if len(one) == n), [str(i) for i in range(n)]) for n in (rows, keys)}
-        abouts[block["name"]] = {"kind": "cross" if block["stack"] == "cross" else "self", "queryTokens": str(rows), "keyTokens": str(keys)}
+        written = block["stack"] in ("dec", "cross")
+        names = [tokens_of(lists, n, last) for n, last in ((rows, written), (keys, block["stack"] == "dec"))]
+        texts |= {f"tokens.{one}": list(lists[int(one)]) if one.isdigit() else [str(i) for i in range(int(one[1:]))] for one in names}
+        abouts[block["name"]] = {"kind": "cross" if block["stack"] == "cross" else "self", "queryTokens": names[0], "keyTokens": names[1]}
         recipe = {name: dict(value) if isinstance(value, dict) else value for name, value in block["recipe"].items()}
         for field, part in (("mask", "tensor"), ("bias", "dense")):
             if isinstance(recipe.get(field), dict) and part in recipe[field]:
@@ -89,6 +92,12 @@ def record(run, tokens, path, model=""):
     tensors = {name: x.cpu().contiguous().clone() for name, x in tensors.items()}
     metadata = {"heed": "1", "created_by": "recorder.py", **({"model": model} if model else {})}
     save_file(tensors, path, metadata | {name: json.dumps(text) for name, text in (texts | {"blocks": abouts}).items()})
+
+
+def tokens_of(lists, size, last):
+    """The name of a list of tokens: the place of the first or last list of that size, else the size."""
+    places = [str(at) for at, one in enumerate(lists) if len(one) == size]
+    return places[-1 if last else 0] if places else f"n{size}"
 
 
 def split(mask, causal, rows, keys, device):

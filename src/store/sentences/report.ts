@@ -302,8 +302,8 @@ function blockSentence({ block, layers }: Laid, bag: Bag): string {
   );
   const d = [...widths].sort((a, b) => a - b).join(" or ");
   const grouped = keyHeads === heads ? "" : ` over ${count(keyHeads, "key head")}`;
-  const sizes =
-    Nq === Nk ? `${count(Nq, "token")}` : `${count(Nq, "query", "queries")} × ${count(Nk, "key")}`;
+  const one = block.kind === "self" && Nq === Nk;
+  const sizes = one ? count(Nq, "token") : `${count(Nq, "query", "queries")} × ${count(Nk, "key")}`;
   const holds = first.parts.q
     ? `queries and keys of ${d} ${d === "1" ? "number" : "numbers"} (${dtype})`
     : `weights (${dtype}${dtype === "uint8" ? ", to ±0.002" : ""})`;

@@ -211,6 +211,10 @@ describe("the sentence about a head", () => {
     for (let i = 0; i < Nq; i++) identity[i * Nk + i] = 1;
     const unknown = [{ layers: [{ weights: { data: identity, shape: [1, Nq, Nk] } }] }];
     expect(await check(storeFrom({ blocks: unknown }), ref)).toMatch(/^Mostly the key at its own position/);
+    const eye = Float64Array.from({ length: 36 }, (_, n) => (n % 7 === 0 ? 1 : 0));
+    const [words, others] = ["a b c d e f".split(" "), "u v w x y z".split(" ")];
+    const twoTexts = await check(over(eye, words, others, "cross"), ref);
+    expect(twoTexts, "two texts of the same length").not.toContain("itself");
     const shifted = new Float64Array(Nq * Nk);
     for (let i = 0; i < Nq; i++) shifted[i * Nk + i + 2] = 1;
     const later = [{ queryOffset: 2, layers: [{ weights: { data: shifted, shape: [1, Nq, Nk] } }] }];

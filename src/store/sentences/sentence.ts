@@ -99,7 +99,7 @@ export function sentenceOf(block: Block, measures: HeadMeasures): Part[] {
 function nameOf(block: Block, { near }: HeadMeasures, { habit, key = 0 }: Claim): string {
   switch (habit) {
     case "diagonal":
-      return block.Nq === block.Nk || block.queryOffset > 0
+      return block.kind === "self" && (block.Nq === block.Nk || block.queryOffset > 0)
         ? "the token itself"
         : "the key at its own position";
     case "previous":

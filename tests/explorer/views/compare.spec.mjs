@@ -331,3 +331,31 @@ test("on a phone, the table and the choices of both heads have the width of the 
     for (const width of widths) expect(width).toBeGreaterThan(340);
   });
 });
+
+test("the blocks of one file are compared: each head has a list of them, and the address names the second", async ({
+  visit,
+}) => {
+  const heads = { blocks: ["enc", "dec"], layers: 2, heads: 2, Nq: 5 };
+  const hash = "#v1/compare?b=enc&l=1&h=0&i=3&j=2&c=0.1.1.none";
+  const store = storeFrom(makeInput(heads));
+  await visit({ heads, hash }, async (page) => {
+    const second = () =>
+      page.evaluate(() => {
+        const inside = /** @type {any} */ (globalThis).view.shadowRoot;
+        return [
+          .../** @type {string} */ (inside.querySelector(".compared").textContent).matchAll(/: ([\d.]+)\./g),
+        ][1]?.[1];
+      });
+    const shown = async (/** @type {number} */ block) =>
+      Math.abs(Number(await second()) - store.cell({ block, layer: 1, head: 1 }, 3, 2, "weights")) < 0.0006;
+    await page.getByText(/text to compare with, none/).waitFor();
+    const lists = page.getByLabel("block");
+    expect(await lists.count()).toBe(2);
+    await lists.last().selectOption("dec");
+    await expect.poll(() => shown(1)).toBe(true);
+    await expect.poll(() => page.url()).toContain("c=0.1.1.dec");
+    await lists.first().selectOption("dec");
+    await lists.last().selectOption("enc");
+    await expect.poll(() => shown(0)).toBe(true);
+  });
+});
