@@ -51,16 +51,22 @@ for (const wait of [
     else for (let to = 1; to < size; to++) await comm.exchange(to, short, undefined, none);
   },
   () => comm.barrier(),
+  () => comm.allGather(Uint8Array.of(rank), new Uint8Array(size)),
+  () => comm.reduce(large, "fast"),
 ])
   shares.push(Math.min(await shareOf(wait), await shareOf(wait)));
 
-// Operations run in the order of their calls: an exchange waits for the whole barrier before it, whenever a rank calls it.
-const barrier = comm.barrier();
-if (rank > 0) await new Promise((resolve) => setTimeout(resolve, 50));
-const after = new Uint8Array(1);
-await comm.exchange(next, Uint8Array.of(rank), previous, after);
-assert.deepEqual([...after], [previous]);
-await barrier;
+// Operations run in the order of their calls: an exchange waits for the whole operation before it, whenever a rank calls it.
+const ones = new Float32Array(100).fill(1);
+for (const first of [() => comm.barrier(), () => comm.reduce(ones), () => comm.reduce(ones, "fast")]) {
+  const ended = first();
+  if (rank > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  const after = new Uint8Array(1);
+  await comm.exchange(next, Uint8Array.of(rank), previous, after);
+  assert.deepEqual([...after], [previous]);
+  await ended;
+}
+assert.ok(ones.every((x) => x === size ** 2));
 
 // allGather of equal and of different lengths.
 const equal = new Float32Array(2 * size);

@@ -5,21 +5,10 @@
  */
 import { OptionError } from "../../core/errors.ts";
 import { digestBytes, digestElements } from "./agree.ts";
-import {
-  bytesOf,
-  type Communicator,
-  checkCounts,
-  checkExchange,
-  checkReduce,
-  gatherInRing,
-  partBytes,
-  type Traffic,
-} from "./communicator.ts";
-import { splitGroup } from "./group.ts";
-import { reduceFixed } from "./reduce.ts";
+import { bytesOf, type Communicator } from "./communicator.ts";
+import { type CollectiveCall, ExchangingRank } from "./group.ts";
 
 const OPERATIONS = ["exchange", "allGather", "reduce", "barrier", "close"] as const;
-type Operation = (typeof OPERATIONS)[number];
 
 /** What a rank sends before a message: operation, number of the call between two ranks, bytes, and two digests. */
 const [OPERATION, NUMBER, BYTES, DETAIL, CONTENT, LENGTH] = [0, 1, 2, 3, 4, 5];
@@ -31,43 +20,28 @@ export function checked(comm: Communicator): Communicator {
   return new Checked(comm);
 }
 
-class Checked implements Communicator {
+class Checked extends ExchangingRank {
   readonly rank: number;
   readonly size: number;
   readonly engine: string;
   readonly #inner: Communicator;
-  /** Messages of the checks, which do not count as sent. */
-  #headers = 0;
   /** Numbers of the last calls to and from each rank. */
   readonly #to: number[];
   readonly #from: number[];
-  /** The last operation: operations run one after the other, in the order of their calls. */
-  #last: Promise<void> = Promise.resolve();
 
   constructor(inner: Communicator) {
+    super();
     this.#inner = inner;
     this.rank = inner.rank;
     this.size = inner.size;
     this.engine = `${inner.engine}, every call checked`;
     this.#to = new Array(inner.size).fill(0);
     this.#from = new Array(inner.size).fill(0);
-    checkCounts(this);
-  }
-
-  get sent(): Traffic {
-    const { messages, bytes } = this.#inner.sent;
-    return { messages: messages - this.#headers, bytes: bytes - this.#headers * 8 * LENGTH };
-  }
-
-  #queued(run: () => Promise<void>): Promise<void> {
-    const ended = this.#last.then(run);
-    this.#last = ended.catch(() => undefined);
-    return ended;
   }
 
   /** Sends the header of a call to `to`, and compares the header of `from` with what this rank expects. Returns the digest in it. */
   async #compare(
-    operation: Operation,
+    operation: (typeof OPERATIONS)[number],
     [to, sendBytes, content]: readonly [to: number | undefined, bytes: number, content: number],
     [from, intoBytes]: readonly [from: number | undefined, bytes: number],
     detail: number,
@@ -75,10 +49,7 @@ class Checked implements Communicator {
     const mine = new Float64Array(LENGTH);
     const theirs = new Float64Array(LENGTH);
     const kind = OPERATIONS.indexOf(operation);
-    if (to !== undefined) {
-      mine.set([kind, ++this.#to[to], sendBytes, detail, content]);
-      this.#headers++;
-    }
+    if (to !== undefined) mine.set([kind, ++this.#to[to], sendBytes, detail, content]);
     await this.#inner.exchange(to, mine, from, theirs);
     if (from === undefined) return 0;
     const number = ++this.#from[from];
@@ -96,12 +67,8 @@ class Checked implements Communicator {
     return theirs[CONTENT];
   }
 
-  exchange: Communicator["exchange"] = (to, send, from, into) =>
-    this.#queued(() => this.#exchangeNow(to, send, from, into));
-
-  /** Exchanges at once: those of `exchange`, and those of which other operations consist, so that every message is checked. */
-  async #exchangeNow(...[to, send, from, into]: Parameters<Communicator["exchange"]>): Promise<void> {
-    checkExchange(this, to, send, from, into);
+  /** Those of `exchange`, and those of which other operations consist, so that every message is checked. */
+  protected async move(...[to, send, from, into]: Parameters<Communicator["exchange"]>): Promise<void> {
     const content = to === undefined ? 0 : digestOf(send);
     const [toCall, fromCall] = [[to, send.byteLength, content] as const, [from, into.byteLength] as const];
     const expected = await this.#compare("exchange", toCall, fromCall, 0);
@@ -114,54 +81,20 @@ class Checked implements Communicator {
       );
   }
 
-  get #messages(): Pick<Communicator, "rank" | "size" | "exchange"> {
+  /** Compares an operation of all ranks with that of the rank before this one. */
+  protected override async announce(...[operation, bytes, detail]: CollectiveCall): Promise<void> {
     const { rank, size } = this;
-    return { rank, size, exchange: (...args) => this.#exchangeNow(...args) };
-  }
-
-  /** A call that all ranks make: each compares its own with that of the rank before it. */
-  #collective(
-    operation: Operation,
-    bytes: number,
-    detail: readonly (string | number)[],
-    run: () => Promise<void>,
-  ): Promise<void> {
-    const { rank, size } = this;
-    return this.#queued(async () => {
-      const [next, previous] = [(rank + 1) % size, (rank + size - 1) % size];
-      const number = digestBytes(new TextEncoder().encode(detail.join()))[0];
-      if (size > 1) await this.#compare(operation, [next, bytes, 0], [previous, bytes], number);
-      await run();
-    });
-  }
-
-  async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
-    const parts = partBytes(this, mine, into, bytes);
-    return this.#collective("allGather", into.byteLength, parts, () =>
-      gatherInRing(this.#messages, mine, into, parts),
-    );
-  }
-
-  async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
-    checkReduce(this.rank, sum, order);
-    return this.#collective("reduce", sum.byteLength, [order, sum.BYTES_PER_ELEMENT], () =>
-      order === "fast" ? this.#inner.reduce(sum, order) : reduceFixed(this.#messages, sum),
-    );
-  }
-
-  barrier(): Promise<void> {
-    return this.#collective("barrier", 0, [], () => this.#inner.barrier());
-  }
-
-  split(color: number, key: number = this.rank): Promise<Communicator> {
-    return splitGroup(this, color, key);
+    const [next, previous] = [(rank + 1) % size, (rank + size - 1) % size];
+    const number = digestBytes(new TextEncoder().encode(detail.join()))[0];
+    if (size > 1) await this.#compare(operation, [next, bytes, 0], [previous, bytes], number);
   }
 
   abort(code: number): never {
     return this.#inner.abort(code);
   }
 
-  close(): Promise<void> {
-    return this.#collective("close", 0, [], () => this.#inner.close());
+  override async close(): Promise<void> {
+    await super.close();
+    await this.#inner.close();
   }
 }

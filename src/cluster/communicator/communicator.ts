@@ -8,7 +8,8 @@ import { checkKind } from "../../core/option-names.ts";
 
 /**
  * A group of ranks that compute together. Every rank calls the same operations in the same order; an operation ends when
- * its data has arrived. Arrays are used in place until the promise settles: do not write to `send` or read `into` before.
+ * its data has arrived. Those of a rank run one after the other, in the order of their calls: it need not await one before the next,
+ * except `split`. Arrays are used in place until the promise settles: do not write to `send` or read `into` before.
  * Arrays must not be views of a WebAssembly memory that may grow.
  * @beta
  */
@@ -47,7 +48,7 @@ export interface Communicator {
   /**
    * A communicator of all ranks with the same `color`, an integer ≥ 0, numbered in the order of their keys (default: of their ranks
    * here). Every rank calls it. Await an operation of a group before the next one of this communicator, and the reverse. In a group
-   * `"fast"` is `"fixed"`, and `close()` is a barrier.
+   * `"fast"` is `"fixed"`, as with `check`, and `close()` is a barrier.
    *
    * @example
    * // 4 ranks, 2 for each sequence: rows of the grid share a sequence, columns their gradients
@@ -61,6 +62,9 @@ export interface Communicator {
   /** Leaves the cluster; every rank calls it as its last operation. */
   close(): Promise<void>;
 }
+
+/** The messages of a rank: of these the other operations can consist. */
+export type Messages = Pick<Communicator, "rank" | "size" | "exchange">;
 
 /** The calls of a communicator refuse arguments beyond these numbers. */
 export function checkCounts(comm: Communicator): void {
@@ -141,7 +145,7 @@ export function checkExchange(
 
 /** `allGather` as a ring of exchanges: each step passes on the part that arrived in the step before. */
 export async function gatherInRing(
-  { rank, size, exchange }: Pick<Communicator, "rank" | "size" | "exchange">,
+  { rank, size, exchange }: Messages,
   mine: ArrayBufferView,
   into: ArrayBufferView,
   bytes: readonly number[],

@@ -11,11 +11,13 @@ import {
   checkExchange,
   checkReduce,
   gatherInRing,
+  type Messages,
   NOTHING,
   partBytes,
   type Traffic,
 } from "./communicator.ts";
 import { reduceFixed } from "./reduce.ts";
+import { Turns } from "./turns.ts";
 
 /** `split` of `comm`: all ranks with this color, in the order of their keys; ranks of one key in the order of `comm`. */
 export async function splitGroup(comm: Communicator, color: number, key: number): Promise<Communicator> {
@@ -37,13 +39,20 @@ export async function splitGroup(comm: Communicator, color: number, key: number)
   return new Group(comm, members);
 }
 
-/** A rank whose operations consist of exchanges, which run one after the other, in the order of their calls. */
+/** A call that all ranks make: its bytes and its other arguments. */
+export type CollectiveCall = readonly [
+  operation: "allGather" | "reduce" | "barrier" | "close",
+  bytes: number,
+  detail: readonly (string | number)[],
+];
+
+/** A rank whose operations consist of exchanges. */
 export abstract class ExchangingRank implements Communicator {
   abstract readonly rank: number;
   abstract readonly size: number;
   abstract readonly engine: string;
   readonly sent: Traffic = { messages: 0, bytes: 0 };
-  #last: Promise<void> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor() {
     checkCounts(this);
@@ -54,30 +63,54 @@ export abstract class ExchangingRank implements Communicator {
   /** Exchanges at once; the arguments are checked. */
   protected abstract move(...args: Parameters<Communicator["exchange"]>): Promise<void>;
 
+  /** Called before an operation of all ranks. */
+  protected announce?(...call: CollectiveCall): Promise<void>;
+
   exchange: Communicator["exchange"] = async (to, send, from, into) => {
     checkExchange(this, to, send, from, into);
+    return this.#turns.take(() => this.#exchangeNow(to, send, from, into));
+  };
+
+  async #exchangeNow(...[to, send, from, into]: Parameters<Communicator["exchange"]>): Promise<void> {
     if (to !== undefined) {
       this.sent.messages++;
       this.sent.bytes += send.byteLength;
     }
-    const ended = this.#last.then(() => this.move(to, send, from, into));
-    this.#last = ended.catch(() => undefined);
-    return ended;
-  };
+    await this.move(to, send, from, into);
+  }
+
+  /** Runs an operation of all ranks in its turn, with `exchange` for its parts. */
+  #collective(call: CollectiveCall, run: (messages: Messages) => Promise<void>): Promise<void> {
+    const { rank, size } = this;
+    return this.#turns.take(async () => {
+      await this.announce?.(...call);
+      await run({ rank, size, exchange: (...args) => this.#exchangeNow(...args) });
+    });
+  }
 
   async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
-    await gatherInRing(this, mine, into, partBytes(this, mine, into, bytes));
+    const parts = partBytes(this, mine, into, bytes);
+    return this.#collective(["allGather", into.byteLength, parts], (messages) =>
+      gatherInRing(messages, mine, into, parts),
+    );
   }
 
   async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
     checkReduce(this.rank, sum, order);
-    await reduceFixed(this, sum);
+    return this.#collective(["reduce", sum.byteLength, [order, sum.BYTES_PER_ELEMENT]], (messages) =>
+      reduceFixed(messages, sum),
+    );
   }
 
-  async barrier(): Promise<void> {
-    const { rank, size } = this;
-    for (let distance = 1; distance < size; distance *= 2)
-      await this.exchange((rank + distance) % size, NOTHING, (rank - distance + size) % size, NOTHING);
+  barrier(): Promise<void> {
+    return this.#meet("barrier");
+  }
+
+  #meet(operation: "barrier" | "close"): Promise<void> {
+    return this.#collective([operation, 0, []], async ({ rank, size, exchange }) => {
+      for (let distance = 1; distance < size; distance *= 2)
+        await exchange((rank + distance) % size, NOTHING, (rank - distance + size) % size, NOTHING);
+    });
   }
 
   split(color: number, key: number = this.rank): Promise<Communicator> {
@@ -85,7 +118,7 @@ export abstract class ExchangingRank implements Communicator {
   }
 
   close(): Promise<void> {
-    return this.barrier();
+    return this.#meet("close");
   }
 }
 

@@ -32,6 +32,35 @@ describe("localCluster", () => {
       }),
     ));
 
+  it("operations run in the order of their calls, whenever a rank makes them: in a group and with checks too", async () => {
+    const inOrder = async (comm: Communicator): Promise<void> => {
+      const { rank, size } = comm;
+      for (const isLate of [false, true]) {
+        const sum = Float32Array.from({ length: 5 }, (_, n) => n + rank);
+        const gathered = new Uint8Array(size);
+        const from = new Uint8Array(3);
+        const pending = [comm.reduce(sum), comm.allGather(Uint8Array.of(rank), gathered), comm.barrier()];
+        // Some ranks make the next call when those before have ended, others at once.
+        if (isLate !== rank % 2 > 0) await Promise.all(pending);
+        await comm.exchange((rank + 1) % size, new Uint8Array(3).fill(rank), (rank + size - 1) % size, from);
+        await Promise.all(pending);
+        expect([...from]).toEqual(new Array(3).fill((rank + size - 1) % size));
+        expect([...gathered]).toEqual([...gathered.keys()]);
+        expect([...sum]).toEqual([0, 1, 2, 3, 4].map((n) => size * n + (size * (size - 1)) / 2));
+      }
+    };
+    for (const size of [2, 3, 4, 5])
+      for (const check of [false, true])
+        await localCluster(
+          size,
+          async (comm) => {
+            await inOrder(comm);
+            await inOrder(await comm.split(0));
+          },
+          { check },
+        );
+  });
+
   it("a sum has the bits of the binary tree over ranks, independent of timing", () =>
     fc.assert(
       fc.asyncProperty(

@@ -2,7 +2,7 @@
  * Moves of bytes between all ranks: a broadcast, and an exchange of all with all. An engine that has a call of its own for one makes it
  * (MPI_Bcast, MPI_Alltoallv); elsewhere it consists of exchanges. Nothing is computed, so the bits are the same.
  */
-import { type Communicator, NOTHING, startsOf } from "./communicator.ts";
+import { type Messages, NOTHING, startsOf } from "./communicator.ts";
 
 /** The moves of an engine. */
 export interface Moves {
@@ -18,7 +18,7 @@ export type AllToAll = readonly [
   intoBytes: readonly number[],
 ];
 
-type Ranks = Pick<Communicator, "rank" | "size" | "exchange"> & Partial<Moves>;
+type Ranks = Messages & Partial<Moves>;
 
 /** Sends the numbers of rank `root` to all others: along a binomial tree where the engine has no call for it. */
 export async function broadcast(comm: Ranks, data: ArrayBufferView, root = 0): Promise<void> {

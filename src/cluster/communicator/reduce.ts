@@ -5,17 +5,14 @@
  * For P a power of two: recursive halving, then recursive doubling (Rabenseifner 2004), 2·(P − 1)/P of the array sent by
  * each rank. Any other P: the sums of the tree are sent to rank 0, and the result is broadcast.
  */
-import { type Communicator, NOTHING } from "./communicator.ts";
+import { type Messages, NOTHING } from "./communicator.ts";
 import { broadcast } from "./moves.ts";
 
 /** Arrays that are summed over ranks. */
 export type Floats = Float32Array | Float64Array;
 
 /** Adds `sum` over ranks, in place, with `exchange` alone. */
-export async function reduceFixed(
-  comm: Pick<Communicator, "rank" | "size" | "exchange">,
-  sum: Floats,
-): Promise<void> {
+export async function reduceFixed(comm: Messages, sum: Floats): Promise<void> {
   if (comm.size === 1 || sum.length === 0) return;
   if ((comm.size & (comm.size - 1)) === 0) await halvingDoubling(comm, sum);
   else await throughRoot(comm, sum);
@@ -38,10 +35,7 @@ function add64(x: Float64Array, y: Float64Array): void {
   for (let n = 0; n < x.length; n++) x[n] += y[n];
 }
 
-async function halvingDoubling(
-  { rank, size, exchange }: Pick<Communicator, "rank" | "size" | "exchange">,
-  sum: Floats,
-): Promise<void> {
+async function halvingDoubling({ rank, size, exchange }: Messages, sum: Floats): Promise<void> {
   let [from, to] = [0, sum.length];
   const ranges: [number, number][] = [];
   const temporary = like(sum, Math.ceil(sum.length / 2));
@@ -70,10 +64,7 @@ async function halvingDoubling(
   }
 }
 
-async function throughRoot(
-  comm: Pick<Communicator, "rank" | "size" | "exchange">,
-  sum: Floats,
-): Promise<void> {
+async function throughRoot(comm: Messages, sum: Floats): Promise<void> {
   const { rank } = comm;
   const temporary = like(sum, sum.length);
   // A node of the tree is a group of ranks; its sum is at its first rank.

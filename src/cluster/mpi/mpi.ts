@@ -1,8 +1,9 @@
 /**
  * The cluster engine over MPI. A short message that arrives at once is received on this thread. Everything else waits on another
  * thread, so that this one computes meanwhile: exchanges on a transfer thread, which sleeps between its polls (`transfers.ts`; a
- * blocking MPI call polls without end and takes a core from ranks that compute), every other operation as one blocking MPI call.
- * Operations of a rank run one after the other, in the order of their calls.
+ * blocking MPI call polls without end and takes a core from ranks that compute), every other operation as one blocking MPI call once
+ * all ranks have made it.
+ * Operations of a rank run one after the other, in the order of their calls (`turns.ts`).
  *
  * A job that has lost a rank must end, not hang. An operation that exceeds the time limit and an uncaught error end the job on
  * every rank (`MPI_Abort`), with a message that names rank, operation and bytes.
@@ -12,7 +13,7 @@
  */
 import { HeedError, OptionError } from "../../core/errors.ts";
 import { digest } from "../communicator/agree.ts";
-import type { Communicator, Traffic } from "../communicator/communicator.ts";
+import type { Communicator, Messages, Traffic } from "../communicator/communicator.ts";
 import {
   bytesOf,
   checkCounts,
@@ -26,6 +27,7 @@ import { splitGroup } from "../communicator/group.ts";
 import { lengthError } from "../communicator/local.ts";
 import { type AllToAll, allToAll, type Moves } from "../communicator/moves.ts";
 import { reduceFixed } from "../communicator/reduce.ts";
+import { Turns } from "../communicator/turns.ts";
 import { checkCode, finalize, type MpiBinding, type MpiName } from "./binding.ts";
 import type { CallEnd } from "./call-thread.ts";
 import { initialize, type MpiOptions, TIMEOUT_HINT, watch } from "./time-limit.ts";
@@ -106,10 +108,10 @@ class MpiRank implements Communicator, Moves {
   readonly #binding: MpiBinding;
   readonly #transfers: Transfers;
   readonly #timeout: number;
-  /** Operations that wait for their turn. */
-  readonly #queue: (() => void)[] = [];
-  #running = false;
+  readonly #turns = new Turns();
   #closed = false;
+  /** Messages of an operation, for the functions that consist of exchanges. */
+  readonly #messages: Messages & Pick<Moves, "broadcast">;
   readonly #onExit: (code: number) => void;
   readonly #onError: (error: unknown) => void;
 
@@ -120,10 +122,15 @@ class MpiRank implements Communicator, Moves {
     this.size = size;
     this.engine = `mpi (${binding.version}, ${binding.library}, ${binding.ffi})`;
     this.#timeout = timeout;
+    this.#messages = {
+      ...{ rank, size },
+      exchange: (...args) => this.#exchangeNow(...args),
+      broadcast: (...args) => this.#broadcastNow(...args),
+    };
     this.#onExit = (code) => {
       if (this.#closed) return;
       // After an uncaught error, or an exit in the middle of the job, the other ranks would wait forever.
-      if (code !== 0 || this.#running || this.size === 1) this.#abort(code || 1);
+      if (code !== 0 || this.#turns.isBusy || this.size === 1) this.#abort(code || 1);
       else finalize(this.#binding);
     };
     // Node prints an uncaught error after its exit handlers have run, and ours ends the job.
@@ -146,41 +153,36 @@ class MpiRank implements Communicator, Moves {
     this.#binding.functions.MPI_Abort(this.#world, code);
   }
 
-  /** Calls a function on another thread, after the operations before it. */
-  #call(what: string, name: MpiName, args: readonly unknown[], pinned: readonly unknown[]): Promise<void> {
-    return this.#queued(what, [...pinned, ...args], (done) =>
-      this.#binding.functions[name].async(args, done),
-    );
+  /** Runs an operation after those before it. */
+  #inTurn<T>(what: string, run: () => Promise<T>): Promise<T> {
+    return this.#turns.take(async () => {
+      if (this.#closed) throw new HeedError("mpi-closed", `heed/cluster: ${what} after close()`);
+      return run();
+    });
   }
 
-  /** Runs an operation after the operations before it. */
-  #queued(what: string, pinned: readonly unknown[], run: (done: CallEnd) => void): Promise<void> {
+  /** Calls a function on another thread. */
+  #call(what: string, name: MpiName, args: readonly unknown[], pinned: readonly unknown[]): Promise<void> {
+    return this.#step(what, [...pinned, ...args], (done) => this.#binding.functions[name].async(args, done));
+  }
+
+  /** Runs a part of an operation, within the time limit. */
+  #step(what: string, pinned: readonly unknown[], run: (done: CallEnd) => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      const start = () => {
-        if (this.#closed) {
-          reject(new HeedError("mpi-closed", `heed/cluster: ${what} after close()`));
-          return;
+      // Another thread reads and writes the arrays: they must stay reachable until the call has ended.
+      PINNED.add(pinned);
+      const stop = watch(this.#timeout, () => this.#endLate(what));
+      run((error, code) => {
+        stop();
+        PINNED.delete(pinned);
+        try {
+          if (error) throw error;
+          checkCode(this.#binding, `rank ${this.rank} of ${this.size}: ${what}`, code);
+          resolve();
+        } catch (failure) {
+          reject(failure);
         }
-        this.#running = true;
-        // Another thread reads and writes the arrays: they must stay reachable until the call has ended.
-        PINNED.add(pinned);
-        const stop = watch(this.#timeout, () => this.#endLate(what));
-        run((error, code) => {
-          stop();
-          this.#running = false;
-          PINNED.delete(pinned);
-          this.#queue.shift()?.();
-          try {
-            if (error) throw error;
-            checkCode(this.#binding, `rank ${this.rank} of ${this.size}: ${what}`, code);
-            resolve();
-          } catch (failure) {
-            reject(failure);
-          }
-        });
-      };
-      if (this.#running) this.#queue.push(start);
-      else start();
+      });
     });
   }
 
@@ -194,6 +196,10 @@ class MpiRank implements Communicator, Moves {
 
   exchange: Communicator["exchange"] = async (to, send, from, into) => {
     checkExchange(this, to, send, from, into);
+    return this.#inTurn("exchange", () => this.#exchangeNow(to, send, from, into));
+  };
+
+  async #exchangeNow(...[to, send, from, into]: Parameters<Communicator["exchange"]>): Promise<void> {
     const { procNull } = this.#binding.constants;
     const [out, back] = [bytesOf(send), bytesOf(into)];
     const pieces = (n: number) => Math.max(1, Math.ceil(n / PIECE));
@@ -206,7 +212,6 @@ class MpiRank implements Communicator, Moves {
       this.sent.messages++;
       this.sent.bytes += out.length;
     }
-    const waits: Promise<void>[] = [];
     const statuses: { readonly status: Uint8Array; readonly expected: number }[] = [];
     for (let n = 0; n < Math.max(outPieces, backPieces); n++) {
       const sending = n < outPieces ? out.subarray(n * PIECE, (n + 1) * PIECE) : out.subarray(0, 0);
@@ -219,19 +224,16 @@ class MpiRank implements Communicator, Moves {
       ];
       const pinned = [send, into, sending, receiving, status];
       const isShort = Math.max(sending.length, receiving.length) <= EAGER;
-      waits.push(
-        this.#queued(what, pinned, (done) => {
-          if (isShort) this.#exchangeShort(sending, target, receiving, source, status, done);
-          else this.#transfers.start(sending, target, receiving, source, TAG, status, done);
-        }),
-      );
+      await this.#step(what, pinned, (done) => {
+        if (isShort) this.#exchangeShort(sending, target, receiving, source, status, done);
+        else this.#transfers.start(sending, target, receiving, source, TAG, status, done);
+      });
     }
-    await Promise.all(waits);
     for (const { status, expected } of statuses) {
       const count = this.#lengthOf(status);
       if (count !== expected) throw lengthError(from as number, this.rank, count, expected);
     }
-  };
+  }
 
   #lengthOf(status: Uint8Array): number {
     const count: [number] = [0];
@@ -273,18 +275,21 @@ class MpiRank implements Communicator, Moves {
     else f.MPI_Mrecv.async(args, finish);
   }
 
-  /** Throws on every rank where ranks pass other lengths to a collective call of many bytes. */
-  async #compareLengths(operation: string, bytes: number, parts: readonly number[]): Promise<void> {
-    const { size } = this;
-    if (bytes <= EAGER || size === 1) return;
+  /**
+   * Waits until all ranks make a collective call, which would wait by polling. Throws on every rank where they pass other lengths to one
+   * of many bytes.
+   */
+  async #meet(operation: string, bytes: number, parts: readonly number[]): Promise<void> {
+    if (this.size > 1) await this.#barrierNow(`${operation} of ${bytes} bytes`);
+    if (bytes <= EAGER || this.size === 1) return;
     const mine = Uint32Array.of(bytes, bytes / 2 ** 32, ...digest(parts.join()));
-    const all = new Uint32Array(mine.length * size);
+    const all = new Uint32Array(mine.length * this.size);
     const { byte } = this.#binding.constants;
-    const counts = new Int32Array(size).fill(mine.byteLength);
+    const counts = new Int32Array(this.size).fill(mine.byteLength);
     const starts = counts.map((n, r) => n * r);
     const args = [mine, mine.byteLength, byte, all, counts, starts, byte, this.#world];
     await this.#call(`${operation} of ${bytes} bytes`, "MPI_Allgatherv", args, [mine, all, counts, starts]);
-    const other = Array.from({ length: size }, (_, r) => r).find((r) =>
+    const other = Array.from({ length: this.size }, (_, r) => r).find((r) =>
       mine.some((_, n) => all[n] !== all[r * mine.length + n]),
     );
     if (other === undefined) return;
@@ -298,11 +303,15 @@ class MpiRank implements Communicator, Moves {
 
   async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
     const parts = partBytes(this, mine, into, bytes);
+    return this.#inTurn("allGather", () => this.#gatherNow(mine, into, parts));
+  }
+
+  async #gatherNow(mine: ArrayBufferView, into: ArrayBufferView, parts: readonly number[]): Promise<void> {
     const total = into.byteLength;
     const { size } = this;
     // MPI_Allgatherv counts in 32-bit integers; exchanges divide large messages.
-    if (total >= 2 ** 31) return gatherInRing(this, mine, into, parts);
-    await this.#compareLengths("allGather", total, parts);
+    if (total >= 2 ** 31) return gatherInRing(this.#messages, mine, into, parts);
+    await this.#meet("allGather", total, parts);
     const starts = Int32Array.from(startsOf(parts));
     const { byte } = this.#binding.constants;
     this.sent.messages += size - 1;
@@ -313,9 +322,13 @@ class MpiRank implements Communicator, Moves {
   }
 
   /** `broadcast` of communicator/moves.ts. */
-  async broadcast(data: ArrayBufferView, root: number): Promise<void> {
+  broadcast(data: ArrayBufferView, root: number): Promise<void> {
+    return this.#inTurn("broadcast", () => this.#broadcastNow(data, root));
+  }
+
+  async #broadcastNow(data: ArrayBufferView, root: number): Promise<void> {
     const bytes = bytesOf(data);
-    await this.#compareLengths("broadcast", bytes.length, [root]);
+    await this.#meet("broadcast", bytes.length, [root]);
     const { byte } = this.#binding.constants;
     for (let from = 0; from < bytes.length; from += PIECE) {
       const piece = bytes.subarray(from, from + PIECE);
@@ -329,13 +342,17 @@ class MpiRank implements Communicator, Moves {
   }
 
   /** `allToAll` of communicator/moves.ts. */
-  async allToAll(...parts: AllToAll): Promise<void> {
+  allToAll(...parts: AllToAll): Promise<void> {
+    return this.#inTurn("exchange with all ranks", () => this.#allToAllNow(...parts));
+  }
+
+  async #allToAllNow(...parts: AllToAll): Promise<void> {
     const [send, sendBytes, into, intoBytes] = parts;
-    const { rank, size } = this;
+    const { size } = this;
     // What each rank sends to each, and what each expects of each.
     const mine = Float64Array.of(...sendBytes, ...intoBytes);
     const all = new Float64Array(mine.length * size);
-    await this.allGather(mine, all);
+    await this.#gatherNow(mine, all, new Array<number>(size).fill(mine.byteLength));
     for (let from = 0; from < size; from++)
       for (let to = 0; to < size; to++) {
         const [sent, expected] = [all[2 * size * from + to], all[2 * size * to + size + from]];
@@ -345,7 +362,7 @@ class MpiRank implements Communicator, Moves {
       all.subarray(n * size, (n + 1) * size).reduce((sum, bytes) => sum + bytes, 0),
     );
     // MPI_Alltoallv counts in 32-bit integers; exchanges divide large messages.
-    if (Math.max(...totals) >= 2 ** 31) return allToAll({ rank, size, exchange: this.exchange }, ...parts);
+    if (Math.max(...totals) >= 2 ** 31) return allToAll(this.#messages, ...parts);
     this.sent.messages += size - 1;
     this.sent.bytes += send.length;
     const lists = [sendBytes, startsOf(sendBytes), intoBytes, startsOf(intoBytes)].map((list) =>
@@ -358,8 +375,13 @@ class MpiRank implements Communicator, Moves {
 
   async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
     checkReduce(this.rank, sum, order);
-    if (order === "fixed") return reduceFixed(this, sum);
-    await this.#compareLengths("reduce", sum.byteLength, [sum.BYTES_PER_ELEMENT]);
+    return this.#inTurn("reduce", () =>
+      order === "fixed" ? reduceFixed(this.#messages, sum) : this.#reduceFast(sum),
+    );
+  }
+
+  async #reduceFast(sum: Float32Array | Float64Array): Promise<void> {
+    await this.#meet("reduce", sum.byteLength, [sum.BYTES_PER_ELEMENT]);
     const { constants } = this.#binding;
     const type = sum instanceof Float64Array ? constants.double : constants.float;
     for (let from = 0; from < sum.length; from += PIECE / 8) {
@@ -373,17 +395,16 @@ class MpiRank implements Communicator, Moves {
   }
 
   barrier(): Promise<void> {
-    return this.#barrier("barrier");
+    return this.#inTurn("barrier", () => this.#barrierNow("barrier"));
   }
 
   /**
-   * Returns when all ranks have called it: exchanges of no bytes over the distances 1, 2, 4, …, as one operation, with no other in between.
-   * MPI_Barrier would wait by polling.
+   * Returns when all ranks have called it: exchanges of no bytes over the distances 1, 2, 4, …. MPI_Barrier would wait by polling.
    */
-  #barrier(what: string): Promise<void> {
+  #barrierNow(what: string): Promise<void> {
     const [none, { rank, size }] = [new Uint8Array(0), this];
     const status = new Uint8Array(new SharedArrayBuffer(STATUS_BYTES));
-    return this.#queued(what, [none, status], (done) => {
+    return this.#step(what, [none, status], (done) => {
       const exchangeOver = (distance: number): void => {
         const [to, from] = [(rank + distance) % size, (rank - distance + size) % size];
         this.#exchangeShort(none, to, none, from, status, (error, code) => {
@@ -409,7 +430,7 @@ class MpiRank implements Communicator, Moves {
   async close(): Promise<void> {
     if (this.#closed) return;
     // Waits for the other ranks, with the time limit. MPI_Finalize itself belongs to the thread that initialized MPI.
-    await this.#barrier("close");
+    await this.#inTurn("close", () => this.#barrierNow("close"));
     this.#closed = true;
     await this.#transfers.close();
     checkCode(this.#binding, "MPI_Finalize", finalize(this.#binding));

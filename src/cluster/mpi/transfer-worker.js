@@ -1,7 +1,8 @@
 /**
  * The thread that transfers large messages of a rank while the main thread computes. A blocking MPI call waits by polling, which
- * takes a core from the compute threads. This thread starts a transfer and polls it (MPI_Test) itself:
- * continuously while data moves, and with sleeps in between while nothing moves.
+ * takes a core from the compute threads. This thread starts a transfer and polls it (MPI_Test) itself: continuously while a message
+ * arrives, and with sleeps in between while it waits for another rank. How long a poll takes does not tell these apart: Open MPI's idle
+ * polls take 2 µs on a free machine and 5 on a full one.
  *
  * A message is received once its length is known (MPI_Improbe): Open MPI 4.1 may write all of a message that is longer than its
  * buffer, past the end (measured). One of another length goes to an array of its own; the caller sees the length in the status.
@@ -9,12 +10,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { loadForeign } from "./koffi.ts";
 
-/**
- * A poll whose duration in milliseconds is between these has moved data. An idle poll takes 1 to 2 µs. A poll that yielded its
- * core to another process (`mpi_yield_when_idle` of Open MPI) returns after some ms.
- */
-const [MOVED, YIELDED] = [0.005, 0.5];
-/** Milliseconds without data after which the thread sleeps between polls. */
+/** Milliseconds without an arriving message after which the thread sleeps between polls. */
 const IDLE = 0.1;
 /** Milliseconds of sleep. A link of 10 Gbit/s transfers 125 kB in that time, and a socket buffer holds more. */
 const SLEEP = 0.1;
@@ -27,6 +23,8 @@ const probe = library.func("MPI_Improbe", ["int", "int", handle, "int-out", "poi
 const count = library.func("MPI_Get_count", ["pointer", handle, "int-out"]);
 const receive = library.func("MPI_Imrecv", ["pointer", "int", handle, "pointer", "pointer"]);
 const test = library.func("MPI_Test", ["pointer", "int-out", "pointer"]);
+/** Whether a message arrives now. */
+let arrives = false;
 const never = new Int32Array(new SharedArrayBuffer(4));
 
 /**
@@ -62,14 +60,17 @@ function receiptOf({ receiving: { at, length, peer }, tag, status }) {
   /** @type {Uint8Array | undefined} */
   let other;
   return () => {
-    if (rest) return rest();
-    const failed =
-      probe(peer, tag, world, isThere, message, status) || (isThere[0] && count(status, byte, bytes));
-    if (failed || isThere[0] === 0) return failed || undefined;
-    if (bytes[0] !== length) other = new Uint8Array(bytes[0]);
-    const code = receive(other ?? at, bytes[0], byte, message, request);
-    rest = code === 0 ? polled(request) : () => code;
-    return undefined;
+    if (!rest) {
+      const failed =
+        probe(peer, tag, world, isThere, message, status) || (isThere[0] && count(status, byte, bytes));
+      if (failed || isThere[0] === 0) return failed || undefined;
+      if (bytes[0] !== length) other = new Uint8Array(bytes[0]);
+      const code = receive(other ?? at, bytes[0], byte, message, request);
+      rest = code === 0 ? polled(request) : () => code;
+    }
+    const ended = rest();
+    arrives = ended === undefined;
+    return ended;
   };
 }
 
@@ -78,17 +79,14 @@ parentPort?.on("message", (/** @type {import("./transfers.ts").Exchange} */ tran
   try {
     const polls = [sendOf(transfer), receiptOf(transfer)];
     let code = 0;
-    let moved = performance.now();
+    const began = performance.now();
     while (polls.length > 0) {
-      const began = performance.now();
       // The receipt and the send in turn: each may wait for the other one's peer.
       const poll = /** @type {() => number | undefined} */ (polls.shift());
       const result = poll();
-      const now = performance.now();
       if (result === undefined) polls.push(poll);
       else code ||= result;
-      if (result !== undefined || (now - began > MOVED && now - began < YIELDED)) moved = now;
-      else if (now - moved > IDLE) Atomics.wait(never, 0, 0, SLEEP);
+      if (!arrives && performance.now() - began > IDLE) Atomics.wait(never, 0, 0, SLEEP);
     }
     parentPort?.postMessage({ id, code });
   } catch (error) {

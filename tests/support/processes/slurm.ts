@@ -19,7 +19,7 @@ export interface Slurm {
   run(folder: string, command: readonly string[], env?: Readonly<Record<string, string>>): string;
   /** Kills every process of a host, and starts it again when Slurm has noticed. */
   failHost(n: 0 | 1): Promise<void>;
-  /** Waits until a job is queued again, and has it start then: by itself it starts two minutes later. */
+  /** Waits until a job is queued again, and has it start two seconds later: by itself it starts two minutes later. */
   startQueued(id: string): Promise<void>;
   stop(): void;
 }
@@ -119,7 +119,8 @@ PartitionName=all Nodes=${names.join()} Default=YES MaxTime=INFINITE
     },
     async startQueued(id) {
       while (run(folder, ["squeue", "-h", "-j", id, "-o", "%T"]).trim() !== "PENDING") await wait(500);
-      const refusal = run(folder, ["scontrol", "update", `JobId=${id}`, "StartTime=now"]);
+      // A credential counts as revoked if it is of the second in which those of the job before were revoked.
+      const refusal = run(folder, ["scontrol", "update", `JobId=${id}`, "StartTime=now+2"]);
       if (refusal !== "") throw new Error(`scontrol: ${refusal}`);
     },
     stop,
