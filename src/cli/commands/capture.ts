@@ -104,9 +104,9 @@ jpeg-js (npm install jpeg-js). The bundle has the picture and its grid of patche
       await breathe(io.signal);
       attentions.push(await attentionOn(model, values, text, pair));
     }
-    for (const one of attentions) warnOfCuts(model, one, io);
     const extras: TextExtras[] = [];
     for (const one of attentions) {
+      warnOfCuts(model, one, io);
       const results = evidence.filter(({ text }) => text === one.texts[0]).map(({ result }) => result);
       extras.push({
         ...(values.states === true && { states: await onCpu(recordActivations(model, one).states) }),
@@ -133,13 +133,10 @@ async function attentionOn(
   text: string,
   pair?: string,
 ): Promise<TextAttention> {
+  if (values.globals === undefined) return readAttention(model.attention(text, pair));
+  const globals = indices("globals", values.globals);
   const tokens = model.tokenize(text, pair);
-  const globals = values.globals === undefined ? undefined : indices("globals", values.globals);
-  const attention =
-    globals === undefined
-      ? model.attention(text, pair)
-      : { ...tokens, layers: model.attentionOf(tokens.ids, tokens.typeIds, { globals }) };
-  return readAttention(attention);
+  return readAttention({ ...tokens, layers: model.attentionOf(tokens.ids, tokens.typeIds, { globals }) });
 }
 
 /** Writes a bundle with a block for each picture. */
