@@ -81,13 +81,9 @@ test("steps: one number changes where a word looks, and a query of zeros looks e
 test("scale: a throw whose variance is below 0.985, and a variance of 1 without √dₖ, by keys", ({ visit }) =>
   visit("scale.html", {}, async (page) => {
     const slider = '.control [data-act="power"]';
-    // The stop whose text divides by √dₖ begins at dₖ = 256.
-    await page
-      .locator(".step")
-      .nth(2)
-      .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 60));
-    await quiet(page);
-    await press(page, slider, ...times("ArrowLeft", 4));
+    // From dₖ = 64 of the first stop: each throw draws all sizes that were seen, and a later stop has seen 1,024.
+    await press(page, slider, ...times("ArrowLeft", 2));
+    await press(page, '.control [data-act="root"]', "Enter");
     expect(await ticked(page)).toBe(0);
     await until(page, 1, '.control [data-act="throw"]', "Enter", 8);
     await press(page, '.control [data-act="divisor:1"]', "Enter");
