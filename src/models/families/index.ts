@@ -27,6 +27,7 @@ import { type Gpt2, gpt2 } from "./gpt/gpt2.ts";
 import { opt } from "./gpt/opt.ts";
 import { apertus } from "./llama/apertus.ts";
 import { cohere, cohere2 } from "./llama/cohere.ts";
+import { ernie45 } from "./llama/ernie.ts";
 import { exaone4 } from "./llama/exaone.ts";
 import { gemma, gemma2, gemma3 } from "./llama/gemma.ts";
 import { gemma4 } from "./llama/gemma4.ts";
@@ -47,7 +48,7 @@ export const FAMILIES = [
   bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert, nomicBert, deberta, bigBird, longformer,
   gpt2, gptNeo, gptj, codegen, gptNeox, opt, bloom, mpt, falcon, clipText,
   llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, gemma4, phi, phi3, stablelm, olmo, olmo2, olmo3, hunyuan, apertus,
-  starcoder2, cohere, cohere2, granite, glm4, exaone4, nemotron, ministral3,
+  starcoder2, cohere, cohere2, granite, glm4, exaone4, nemotron, ministral3, ernie45,
   t5, bart, marian,
 ] as unknown as readonly Family[]; // biome-ignore format: one row a kind
 

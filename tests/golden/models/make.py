@@ -129,6 +129,8 @@ FAMILIES = {
                                                 rope_parameters=dict(rope_type="yarn", rope_theta=100.0, factor=4.0, mscale=1.0, mscale_all_dim=1.0,
                                                                      beta_fast=32.0, beta_slow=1.0, llama_4_scaling_beta=0.3,
                                                                      original_max_position_embeddings=4))),
+    "ernie4_5": ("ernie4_5", DECODER | dict(head_dim=6, rms_norm_eps=3e-3, use_bias=True, tie_word_embeddings=False,
+                                            rope_parameters=dict(rope_type="default", rope_theta=100.0))),
     "nemotron": ("nemotron", DECODER | dict(norm_eps=3e-3, attention_bias=True, tie_word_embeddings=False,
                                             rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5))),
 }
