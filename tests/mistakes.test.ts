@@ -17,6 +17,8 @@ import * as tr from "heed/train";
 import * as view from "heed/view";
 import { afterAll, describe, expect, it } from "vitest";
 
+const DTYPE_NAMES =
+  "float32, float64, float16, bfloat16, bool, uint8, int32, int64, float8_e4m3fn, float8_e5m2";
 const q = h.randn([2, 4, 5, 8], { seed: 1 });
 const k = h.randn([2, 4, 7, 8], { seed: 2 });
 const v = h.randn([2, 4, 7, 8], { seed: 3 });
@@ -159,12 +161,12 @@ const REFUSED: Row[] = [
   ["neg shape", "ShapeError", "shape", "zeros: every axis must be an integer ≥ 0, got [-1, 2]", () => h.zeros([-1, 2])],
   ["zeros(3,4)", "ShapeError", "shape", "zeros: shape must be a list of lengths, got 3", () => (h.zeros as any)(3, 4)],
   ["zeros fraction", "ShapeError", "shape", "zeros: every axis must be an integer ≥ 0, got [1.5]", () => h.zeros([1.5])],
-  ["dtype float", "DTypeError", "dtype", 'zeros: dtype must be one of float32, float64, float16, bfloat16, bool, uint8, int32, int64, float8_e4m3fn, float8_e5m2, got "float"', () => h.zeros([2], "float" as never)],
-  ["dtype fp16", "DTypeError", "dtype", 'zeros: dtype must be one of float32, float64, float16, bfloat16, bool, uint8, int32, int64, float8_e4m3fn, float8_e5m2, got "fp16"', () => h.zeros([2], "fp16" as never)],
+  ["dtype float", "DTypeError", "dtype", `zeros: dtype must be one of ${DTYPE_NAMES}, got "float"`, () => h.zeros([2], "float" as never)],
+  ["dtype fp16", "DTypeError", "dtype", `zeros: dtype must be one of ${DTYPE_NAMES}, got "fp16"`, () => h.zeros([2], "fp16" as never)],
   ["randn(3,4)", "ShapeError", "shape", "randn: shape must be a list of lengths, got 3", () => (h.randn as any)(3, 4)],
   ["reshape(4)", "ShapeError", "shape", "Tensor.reshape: shape must be a list of lengths such as [2, -1], got 4", () => (sq as any).reshape(4)],
   ["nn.reshape(x, 4)", "ShapeError", "shape", "Tensor.reshape: shape must be a list of lengths such as [2, -1], got 4", () => N.reshape(sq, 4)],
-  ["cast without a dtype", "DTypeError", "dtype", "cast: dtype must be one of float32, float64, float16, bfloat16, bool, uint8, int32, int64, float8_e4m3fn, float8_e5m2, got undefined", () => (h.cast as any)(sq)],
+  ["cast without a dtype", "DTypeError", "dtype", `cast: dtype must be one of ${DTYPE_NAMES}, got undefined`, () => (h.cast as any)(sq)],
   ["PyTorch's x.to(dtype)", "OptionError", "device", 'Tensor.to: unknown device "float16"; expected one of cpu; cast(x, "float16") changes the dtype', () => sq.to("float16")],
   ["alibiSlopes without heads", "OptionError", "heads", "alibiSlopes: heads must be an integer ≥ 1, got undefined", () => (h.alibiSlopes as any)()],
   ["tape.run without a function", "OptionError", "work", "Tape.run: expected a function, as in tape.run(() => loss()), got undefined", () => (new tr.Tape() as any).run()],
@@ -306,7 +308,7 @@ const REFUSED: Row[] = [
   ["renderFigure layer", "OptionError", "layer", "figure: layer must be one of block self's layers, 0 to 3, got 9", async () => V.renderFigure(V.storeFromModel(gpt.attention("the old")), { layer: 9 })],
   ["renderFigure view", "OptionError", "view", 'figure: view must be one of matrix, lines, text, atlas, row, got "heatmap"', async () => V.renderFigure(V.storeFromModel(gpt.attention("the old")), { view: "heatmap" })],
   ["bars", "OptionError", "argument", 'bars: expected { name: value }, [name, value] pairs or an array of numbers, got "x"', () => V.bars("x")],
-  ["cast to float8", "DTypeError", "dtype", 'cast: dtype must be one of float32, float64, float16, bfloat16, bool, uint8, int32, int64, float8_e4m3fn, float8_e5m2, got "float8"', () => (h.cast as any)(sq, "float8")],
+  ["cast to float8", "DTypeError", "dtype", `cast: dtype must be one of ${DTYPE_NAMES}, got "float8"`, () => (h.cast as any)(sq, "float8")],
   ["stack shapes", "ShapeError", "stack", "stack: all tensors must have one shape; x[0] [2] float32, x[1] [3] float32", () => N.stack([h.ones([2]), h.ones([3])])],
   ["concat axis", "ShapeError", "axis", "concat: axis 5 of a tensor of 2 axes", () => N.concat([sq, sq], 5)],
   ["dropout p", "OptionError", "dropout", "dropout: p must be in [0, 1), got 2", () => N.dropout(sq, 2)],

@@ -13,6 +13,7 @@ import { states } from "./states/view.ts";
 import { text } from "./text/view.ts";
 import type { View } from "./view.ts";
 
+// biome-ignore format: one line, however many
 export const VIEWS: readonly View[] = [model, head, matrix, photo, lines, text, row, compare, flow, states];
 
 /** Views that are pages, and views that draw one head. */
