@@ -6,7 +6,7 @@
  */
 import { registerBackend } from "../backend/register.ts";
 import { checkCount, checkMethods, refuseValue, UnsupportedError } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
+import { checkKinds, checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
 import { device, limitMemory, session, start, stop } from "./device.ts";
 import {
@@ -104,7 +104,7 @@ export interface WebGpuDevice {
  */
 export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
   checkCount("webgpu", arguments, 1);
-  checkNames("webgpu", options, ["gpu", "memoryLimit", "level", "tune", "cache"]);
+  checkKinds("webgpu", options, { "": "gpu memoryLimit level cache", "true or false": "tune" });
   const global = globalThis.navigator as { readonly gpu?: GPU } | undefined;
   const gpu = (options.gpu ?? global?.gpu) as GPU | undefined;
   if (gpu === undefined)
@@ -114,13 +114,14 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
     );
   if (typeof gpu.requestAdapter !== "function")
     refuseValue("webgpu", "gpu", "an object with requestAdapter, such as navigator.gpu", gpu);
-  const { memoryLimit } = options;
+  const { memoryLimit, level, cache: place } = options;
   if (memoryLimit !== undefined && !(typeof memoryLimit === "number" && memoryLimit > 0))
     refuseValue("webgpu", "memoryLimit", "a positive number of bytes", memoryLimit);
-  const { level } = options;
   const names = LEVELS.map(({ name }) => name);
   if (level !== undefined && !names.includes(level))
     refuseValue("webgpu", "level", `one of ${names.join(", ")}`, level);
+  if (place !== undefined && typeof place !== "string" && typeof place.getItem !== "function")
+    refuseValue("webgpu", "cache", "a path, or an object with getItem and setItem, as localStorage", place);
   const {
     adapter,
     device: granted,
@@ -130,7 +131,6 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
   } = await start(gpu, selfTests, level);
   if (memoryLimit !== undefined) limitMemory(memoryLimit);
   registerBackend(backend, device);
-  const { cache: place } = options;
   const cache = (typeof place === "string" ? fileCache(place) : place) ?? defaultCache();
   if (options.tune) for (const size of [64, 128]) await tune(session(), { size }, cache);
   const { vendor, architecture, description } = adapter.info;

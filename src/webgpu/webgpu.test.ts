@@ -19,6 +19,18 @@ it("an environment without WebGPU, one without an adapter, and a wrong object ar
   await expect(webgpu({ gpu: 5 as unknown as GPU })).rejects.toThrow(/an object with requestAdapter.*got 5/);
 });
 
+it("a wrong cache and a wrong tune are refused at the call", async () => {
+  const gpu = { requestAdapter: async () => null };
+  for (const cache of [5, {}, null, { getItem: 5 }])
+    await expect(webgpu({ gpu, cache: cache as never })).rejects.toThrow(/^webgpu: cache must be /);
+  await expect(webgpu({ gpu, cache: 5 as never })).rejects.toThrow(
+    "webgpu: cache must be a path, or an object with getItem and setItem, as localStorage, got 5",
+  );
+  await expect(webgpu({ gpu, tune: 5 as never })).rejects.toThrow(
+    "webgpu: tune must be true or false, got 5",
+  );
+});
+
 it("a device that is not started allocates nothing", () => {
   expect(() => device.allocate("float32", 3)).toThrow(
     /not started; call await webgpu\(\) of heed\/webgpu first/,
