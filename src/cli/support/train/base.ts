@@ -29,10 +29,8 @@ export async function readBase(values: Values, io: Pick<Io, "stderr">): Promise<
 /** Sets the weights of a new model to those of --from. Throws an UnsupportedError where it computes in another way. */
 export function copyWeights({ name, model }: TextModel, to: LanguageModel): void {
   const weights = model.parameters();
-  if (
-    formulaOf(model as unknown as Model) !== formulaOf(to.model) ||
-    [...to.parameters().keys()].some((key) => !weights.has(key))
-  )
+  const isOther = formulaOf(model as unknown as Model) !== formulaOf(to.model);
+  if (isOther || [...to.parameters().keys()].some((key) => !weights.has(key)))
     throw new UnsupportedError(
       "train-from",
       `--from: ${name} is not a model that heed trains: GPT-2, or BERT with its head for masked tokens`,
