@@ -29,7 +29,7 @@ export const GROUPS = [
   },
   {
     name: "attention",
-    test: /[\\/](?:build[\\/](?:one-thread|unused)\.mjs|frame[\\/]softmax\.ts|src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|create[\\/](?:nested|construct)|known-names|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index|map\.|register\.)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js))$/,
+    test: /[\\/](?:build[\\/](?:one-thread|unused)\.mjs|frame[\\/]softmax\.ts|src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|create[\\/](?:nested|construct)|known-names|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index|map\.|register\.)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z0-9]+)?\.(?:ts|js))$/,
     includeDependenciesRecursively: false,
   },
   {

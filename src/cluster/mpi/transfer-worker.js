@@ -23,8 +23,6 @@ const probe = library.func("MPI_Improbe", ["int", "int", handle, "int-out", "poi
 const count = library.func("MPI_Get_count", ["pointer", handle, "int-out"]);
 const receive = library.func("MPI_Imrecv", ["pointer", "int", handle, "pointer", "pointer"]);
 const test = library.func("MPI_Test", ["pointer", "int-out", "pointer"]);
-/** Whether a message arrives now. */
-let arrives = false;
 const never = new Int32Array(new SharedArrayBuffer(4));
 
 /**
@@ -48,8 +46,11 @@ function sendOf({ sending: { at, length, peer }, tag }) {
   return code === 0 ? polled(request) : () => code;
 }
 
-/** @param {import("./transfers.ts").Exchange} transfer */
-function receiptOf({ receiving: { at, length, peer }, tag, status }) {
+/**
+ * @param {import("./transfers.ts").Exchange} transfer
+ * @param {{ arrives: boolean }} now whether a message arrives
+ */
+function receiptOf({ receiving: { at, length, peer }, tag, status }, now) {
   const [message, request] = [new Uint8Array(requestBytes), new Uint8Array(requestBytes)];
   /** @type {[number]} */
   const isThere = [0];
@@ -69,7 +70,7 @@ function receiptOf({ receiving: { at, length, peer }, tag, status }) {
       rest = code === 0 ? polled(request) : () => code;
     }
     const ended = rest();
-    arrives = ended === undefined;
+    now.arrives = ended === undefined;
     return ended;
   };
 }
@@ -77,7 +78,8 @@ function receiptOf({ receiving: { at, length, peer }, tag, status }) {
 parentPort?.on("message", (/** @type {import("./transfers.ts").Exchange} */ transfer) => {
   const { id } = transfer;
   try {
-    const polls = [sendOf(transfer), receiptOf(transfer)];
+    const now = { arrives: false };
+    const polls = [sendOf(transfer), receiptOf(transfer, now)];
     let code = 0;
     const began = performance.now();
     while (polls.length > 0) {
@@ -86,7 +88,7 @@ parentPort?.on("message", (/** @type {import("./transfers.ts").Exchange} */ tran
       const result = poll();
       if (result === undefined) polls.push(poll);
       else code ||= result;
-      if (!arrives && performance.now() - began > IDLE) Atomics.wait(never, 0, 0, SLEEP);
+      if (!now.arrives && performance.now() - began > IDLE) Atomics.wait(never, 0, 0, SLEEP);
     }
     parentPort?.postMessage({ id, code });
   } catch (error) {
