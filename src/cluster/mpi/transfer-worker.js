@@ -46,10 +46,7 @@ function sendOf({ sending: { at, length, peer }, tag }) {
   return code === 0 ? polled(request) : () => code;
 }
 
-/**
- * @param {import("./transfers.ts").Exchange} transfer
- * @param {{ arrives: boolean }} now whether a message arrives
- */
+/** @param {import("./transfers.ts").Exchange} transfer @param {{ arrives: boolean }} now whether a message arrives */
 function receiptOf({ receiving: { at, length, peer }, tag, status }, now) {
   const [message, request] = [new Uint8Array(requestBytes), new Uint8Array(requestBytes)];
   /** @type {[number]} */
