@@ -27,7 +27,7 @@ export const BUDGET = new Map([
   ["src/wasm", 11_030],
   ["src/webgpu", 4_640],
   ["ui", 500],
-  ["explorer", 19_420],
+  ["explorer", 19_440],
   ["lab", 16_000],
   ["bench", 4_810],
   ["tools", 5_720],

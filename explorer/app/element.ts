@@ -4,7 +4,7 @@
  */
 // long: one class, most of whose methods are one-line parts of the element's interface.
 import { adoptStyles, type CSSResultGroup, html, LitElement, type TemplateResult } from "lit";
-import { messageOf } from "../../src/core/errors.ts";
+import { checkMethods, messageOf } from "../../src/core/errors.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
 import type { HeadMeasures } from "../../src/store/measures/measures.ts";
 import type {
@@ -116,7 +116,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
   set store(value: HeadStore | undefined) {
     const store = value ?? undefined;
-    if (store !== undefined && !store.blocks) {
+    if (store !== undefined && typeof store.measures !== "function") {
       void this.#refuse("store", store);
       return;
     }
@@ -147,7 +147,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.#session.reader;
   }
   set reader(reader: TextReader | undefined) {
-    if (reader != null && typeof reader.read !== "function") void this.#refuse("reader", reader);
+    if (reader != null && !(typeof reader.read === "function" && typeof reader.name === "string"))
+      void this.#refuse("reader", reader);
     else this.#session.reader = reader ?? undefined;
   }
 
@@ -158,14 +159,14 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** Several files or texts, shown one at a time; `state.text` is the index of the one shown. */
   get sources(): readonly AttentionSource[] {
-    return this.#sourceList;
+    return Object.freeze(this.#sourceList);
   }
   set sources(list: readonly AttentionSource[]) {
     if (!Array.isArray(list) || !list.every(isSource)) {
       void this.#refuse("sources", list);
       return;
     }
-    this.#sourceList = list;
+    this.#sourceList = [...list];
     this.#opener.list(list);
   }
 
@@ -177,7 +178,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** The state. Setting an object changes only the parts that it has. */
   get state(): State {
-    return this.#session.state;
+    for (const part of Object.values(this.#session.state)) Object.freeze(part);
+    return Object.freeze(this.#session.state);
   }
   set state(patch: Partial<State>) {
     this.#change("state", patch);
@@ -225,7 +227,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
 
   /** Opens arrays, a file or bytes. Resolves when they are shown; rejects when they cannot be read. */
-  open(input: Openable, name?: string): Promise<void> {
+  async open(input: Openable, name?: string): Promise<void> {
+    if (name !== undefined && typeof name !== "string") throw await this.#refuse("name", name);
     return this.#opener.only(name ?? (input as { name?: string } | null)?.name ?? "the file", async () =>
       (await import("./open.ts")).openAny(input, name),
     );
@@ -459,7 +462,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   /** Changes the parts of the state that have a value which a state can have, and reports the others. */
   #change(name: Given, patch: Partial<State>): void {
     const parts = Object.entries(patch ?? {}).filter(([, value]) => value !== undefined);
-    const right = parts.filter((part) => isValueOf(...part));
+    const isPart = (part: string) => name === "state" || CURSOR_ATTRIBUTES.includes(part as StateAttribute);
+    const right = parts.filter(([part, value]) => isPart(part) && isValueOf(part, value));
     const change: Partial<State> = Object.fromEntries(right);
     this.#session.set(change);
     this.#session.check(change);
@@ -492,3 +496,6 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.requestUpdate();
   };
 }
+
+const ARGUMENTS = { open: 2, add: 1, metrics: 1, overTexts: 0, toSVG: 1, toPNG: 2, toHTML: 0 };
+checkMethods("attention-view", AttentionView.prototype, ARGUMENTS);

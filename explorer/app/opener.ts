@@ -4,14 +4,19 @@
  */
 import { messageOf } from "../../src/core/errors.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
-import type { AttentionSource, AttentionViewEvents } from "../../src/view/element.ts";
+import type { AttentionSource, AttentionViewEvents, SourceModel } from "../../src/view/element.ts";
 import type { State } from "../state/state.ts";
 import type { Notice, Session } from "./session.ts";
 import { type Opening, type OpenSource, Sources } from "./sources.ts";
 
 /** Whether a source of the page has what it must. */
-export const isSource = (one: Partial<Record<"name" | "src" | "data", unknown>> | null): boolean =>
-  typeof one?.name === "string" && (typeof one.src === "string" || !!one.data);
+export const isSource = (
+  one: { name?: unknown; src?: unknown; data?: unknown; model?: SourceModel } | null,
+) =>
+  typeof one?.name === "string" &&
+  ("src" in one ? typeof one.src === "string" && !one.data : !!one.data) &&
+  typeof (one.model ?? { ablate: isSource }).ablate === "function" &&
+  Object.keys(one).every((field) => ["name", "src", "data", "model"].includes(field));
 
 /** The internal form of a source that the page gives. */
 export function sourceOf(one: AttentionSource): OpenSource {

@@ -153,7 +153,9 @@ export class Session {
     // A list or a name may be of what is absent and stay in the state, for another file.
     const differs = ([part, value]: [string, unknown]) =>
       value !== state[part as keyof State] ||
-      (Array.isArray(value) ? value.length > 0 : typeof value === "object" && value !== null);
+      (Array.isArray(value)
+        ? value.length > 0
+        : part === "fromLayer" || (typeof value === "object" && value !== null));
     if (block === undefined || !Object.entries(wanted).some(differs)) return;
     void import("../state/absent.ts").then(({ absentParts }) => {
       for (const text of absentParts(wanted, state, block, store!.blocks, sources.length)) this.absent(text);

@@ -6,6 +6,7 @@ import { argumentError, formatValue, OptionError, UnsupportedError } from "../..
 import type { HeadStore } from "../../src/store/head-store.ts";
 import { DEFAULT, MAX_PINS, METRIC_NAMES, type State } from "../state/state.ts";
 import { codecOf, isValueOf } from "../state/url.ts";
+import { CURSOR_ATTRIBUTES } from "./attributes.ts";
 
 /** What an attribute that is no part of the state must be, and whether a value is that. */
 type Rule = readonly [expected: string, passes: (value: unknown) => boolean];
@@ -24,16 +25,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   background: oneOf("paper", "none"),
   parts: [
     `names of ${AROUND.join(", ")}, separated by spaces`,
-    (value) =>
-      String(value)
-        .split(/\s+/)
-        .every((part) => part === "" || AROUND.includes(part)),
+    (value) => `${value}`.split(/\s+/).every((part) => ["", ...AROUND].includes(part)),
   ],
-  src: ["the address of a file", (value) => value !== ""],
-  address: [
-    "an attribute without a value",
-    (value) => [true, "", "true", "address"].includes(value as string),
-  ],
+  src: ["the address of a file", (value) => value !== "" && URL.canParse(`${value}`, document.baseURI)],
+  address: ["an attribute without a value", (value) => [true, "", "true", "address"].includes(value as "")],
 };
 
 /** Properties that are not attributes. */
@@ -119,7 +114,7 @@ function expectedOf(part: string): string {
   return `${PART_VALUES[part as keyof State] ?? kind}${first === null ? " or null" : ""}`;
 }
 
-const SOURCE = "{ name, src } or { name, data }";
+const SOURCE = "{ name, src } or { name, data }, with a model or without";
 const VALUES = {
   store: ["The property store", "a store, as openStore and storeFrom of heed/view return"],
   sources: ["The property sources", `a list of ${SOURCE}`],
@@ -127,6 +122,7 @@ const VALUES = {
   state: ["The property state", 'an object with parts of the state, { view: "row", query: 3 }'],
   cell: ["The argument of setCursor", "an object with parts of the cursor, { layer: 1, query: 3 }"],
   source: ["The argument of add", SOURCE],
+  name: ["The second argument of open", "a text"],
 } as const;
 /** Arguments and properties of the element that are checked. */
 export type Given = keyof typeof VALUES;
@@ -135,9 +131,12 @@ export type Given = keyof typeof VALUES;
 export function errorsOf(name: Given, value: unknown): readonly OptionError[] {
   const [what, expected] = VALUES[name];
   if ((name === "state" || name === "cell") && isPlain(value))
-    return Object.entries(value)
-      .filter(([part, of]) => of !== undefined && !isValueOf(part, of))
-      .map(([part, of]) => new OptionError(part, wrongPart(part, of)));
+    return Object.entries(value).flatMap(([part, of]) => {
+      const isOther = name === "cell" && part in DEFAULT && !CURSOR_ATTRIBUTES.includes(part as "layer");
+      if (of === undefined || (!isOther && isValueOf(part, of))) return [];
+      const text = isOther ? `The cursor has no part ${part}: set state.` : wrongPart(part, of);
+      return new OptionError(part, text);
+    });
   return [new OptionError(name, `${what} is ${shown(value)}, not ${expected}. It has no effect.`)];
 }
 

@@ -25,15 +25,7 @@ const LISTS = {
   pins: [
     "pinned head",
     ({ pins = [] }, block, blocks) =>
-      pins
-        .filter(
-          (pin) =>
-            !hasHead(
-              blocks.find(({ name }) => name === (pin.block || block.name)),
-              pin,
-            ),
-        )
-        .map(nameOf),
+      pins.filter((pin) => !hasHead(blockOf(blocks, pin.block || block.name), pin)).map(nameOf),
   ],
   pinned: [
     "pinned cell",
@@ -49,12 +41,22 @@ const LISTS = {
   ],
   predict: ["token to predict,", ({ predict }, { Nq }) => ((predict ?? 0) >= Nq ? [predict!] : [])],
   other: [
-    "text to compare with,",
-    ({ other }, _, blocks, texts) => {
-      if ((other?.text ?? 0) >= texts) return [other!.text];
-      const { block } = other ?? {};
-      return texts > 1 || block === undefined || blocks.some(({ name }) => name === block) ? [] : [block];
+    "text or head to compare with,",
+    ({ other }, block, blocks, texts) => {
+      if (!other || other.text >= texts) return other ? [other.text] : [];
+      // The blocks of another text are in another file.
+      const target = texts > 1 ? block : blockOf(blocks, other.block ?? block.name);
+      return target === undefined ? [other.block!] : hasHead(target, other) ? [] : [nameOf(other)];
     },
+  ],
+  fromLayer: [
+    "first layer,",
+    ({ fromLayer: from = null }, { layers }) => (from === null || layers.includes(from) ? [] : [from]),
+  ],
+  querySegments: [
+    "chosen segment",
+    ({ querySegments = [], keySegments = [] }, { segments }) =>
+      [...querySegments, ...keySegments].filter((n) => n >= segments.length),
   ],
   hidden: ["hidden token", ({ hidden = [] }, { Nk }) => hidden.filter((key) => key >= Nk)],
   edits: [
@@ -85,6 +87,7 @@ const LISTS = {
   ];
 };
 
+const blockOf = (blocks: readonly Block[], wanted: string) => blocks.find(({ name }) => name === wanted);
 const nameOf = ({ layer, head }: Pick<State, "layer" | "head">) => `L${layer} H${head}`;
 const hasHead = (block: Block | undefined, { layer, head }: Pick<State, "layer" | "head">) =>
   block?.layers.includes(layer) === true && head < block.heads;

@@ -63,9 +63,12 @@ const state: fc.Arbitrary<State> = fc.record({
   sort: fc.constantFrom("", BY_PATTERN, ...METRIC_NAMES),
   descending: fc.boolean(),
   sortHow: fc.constantFrom(...SORTS),
-  filters: fc.array(fc.record({ metric: fc.constantFrom(...METRIC_NAMES), low: finite, high: finite }), {
-    maxLength: 3,
-  }),
+  filters: fc.array(
+    fc
+      .record({ metric: fc.constantFrom(...METRIC_NAMES), low: finite, high: finite })
+      .map((one) => (one.low <= one.high ? one : { ...one, low: one.high, high: one.low })),
+    { maxLength: 3 },
+  ),
   flipped: fc.boolean(),
   camera,
   modelCamera: camera,
@@ -145,6 +148,7 @@ describe("the address", () => {
           expect(isValueOf(part, value), `${part} ${JSON.stringify(value)}`).toBe(false);
     expect(isValueOf("sort", "entropie")).toBe(false);
     expect(isValueOf("filters", [{ metric: "entropie", low: 0, high: 1 }])).toBe(false);
+    expect(isValueOf("filters", [{ metric: "entropy", low: 1, high: 0 }])).toBe(false);
     for (const part of ["foo", "toString", "__proto__"]) expect(isValueOf(part, 1)).toBe(false);
   });
 

@@ -156,7 +156,7 @@ const filters: Codec<readonly Filter[]> = {
     for (const one of text.split(",")) {
       const [name = "", low = "", high = ""] = one.split(":");
       const [metric, from, to] = [unquote(name), parseFinite(low), parseFinite(high)];
-      if (isMetric(metric) && from !== undefined && to !== undefined)
+      if (isMetric(metric) && from !== undefined && to !== undefined && from <= to)
         list.push({ metric, low: from, high: to });
     }
     return list;

@@ -52,7 +52,9 @@ export function formatValue(value: unknown): string {
   if (Array.isArray(value))
     return value.length > 8 ? `an array of ${value.length}` : `[${value.map(formatValue).join(", ")}]`;
   const name = (value as object).constructor?.name;
-  return ArrayBuffer.isView(value) ? `${name} of ${(value as Float32Array).length}` : (name ?? "an object");
+  return ArrayBuffer.isView(value)
+    ? `${name} of ${(value as Float32Array).length ?? value.byteLength}`
+    : (name ?? "an object");
 }
 
 /** Throws an OptionError unless `passes`: the first argument of the function `what` is not what it takes. */
