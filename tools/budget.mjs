@@ -30,7 +30,7 @@ export const BUDGET = new Map([
   ["explorer", 19_440],
   ["lab", 16_000],
   ["bench", 4_810],
-  ["tools", 5_720],
+  ["tools", 5_750],
   ["examples", 1_280],
   ["python", 290],
 ]);
