@@ -348,7 +348,7 @@ test("the blocks of one file are compared: each head has a list of them, and the
       });
     const shown = async (/** @type {number} */ block) =>
       Math.abs(Number(await second()) - store.cell({ block, layer: 1, head: 1 }, 3, 2, "weights")) < 0.0006;
-    await page.getByText(/text to compare with, none/).waitFor();
+    await page.getByText(/text or head to compare with, none/).waitFor();
     const lists = page.getByLabel("block");
     expect(await lists.count()).toBe(2);
     await lists.last().selectOption("dec");
