@@ -1,18 +1,15 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { viewOf } from "../tests/golden/lab/listings.ts";
 import { GROUPS } from "../tools/build/lab.mjs";
 import { html } from "../ui/markup.ts";
 import { textOf } from "../ui/text-of.ts";
-import { COMPUTATIONS } from "./computations.ts";
 import { unknownNames } from "./frame/fields.ts";
-import { changeOf, type LabView, type NamedPage } from "./frame/page.ts";
+import { changeOf, type LabView, type NamedPage, type PageNotes } from "./frame/page.ts";
 import { isAbout, pictureOf, reasonOf, reasonsOf } from "./frame/render.ts";
 import { loadPages, renderSite } from "./frame/site.ts";
-import { GOALS } from "./goals.ts";
-import { OPEN_TASKS } from "./open-tasks.ts";
-import { PAGES } from "./pages.ts";
+import { loadNotes, PAGES } from "./pages.ts";
 
 const titleOf = ({ title }: NamedPage["steps"][number], view: LabView) =>
   typeof title === "function" ? title(view) : title;
@@ -27,15 +24,21 @@ function answeredView(
   return view;
 }
 
-let pages: NamedPage[] = [];
+let pages: (NamedPage & PageNotes)[] = [];
 let files: Map<string, string> = new Map();
 beforeAll(async () => {
-  pages = await loadPages();
+  pages = await Promise.all(
+    (await loadPages()).map(async (page) => ({ ...page, ...(await loadNotes(page.name)) })),
+  );
   files = await renderSite({ explorer: "../explorer/" });
 }, 120_000);
 
-test("each page can be computed, and those before it come before it", () => {
-  expect(Object.keys(COMPUTATIONS)).toEqual(PAGES.map(({ name }) => name));
+test("each folder of a page has its three files and is in the list, and the pages that it needs come before it", () => {
+  const folders = readdirSync("lab").filter((name) => name !== "frame" && existsSync(`lab/${name}/page.ts`));
+  expect(folders.toSorted(), "lab/pages.ts has each folder with a page.ts").toEqual(PAGES.toSorted());
+  for (const name of folders)
+    for (const file of ["compute.ts", "notes.ts"])
+      expect(existsSync(`lab/${name}/${file}`), `lab/${name}/${file}`).toBe(true);
   const names = pages.map(({ name }) => name);
   for (const { needs, name } of pages)
     for (const other of needs) {
@@ -167,10 +170,10 @@ test("pages are complete without a script: every prediction is answered", async 
 test("the map has each page's first picture, its minutes and its goal", () => {
   const items = files.get("index.html")!.split("<li ").slice(1);
   expect(items.length).toBe(pages.length);
-  for (const [i, { name, minutes }] of pages.entries()) {
+  for (const [i, { name, minutes, goal }] of pages.entries()) {
     expect(items[i]).toContain(`href="${name}.html"`);
     expect(items[i]).toContain(`${minutes} minutes`);
-    expect(items[i]).toContain(GOALS[name]);
+    expect(items[i]).toContain(goal);
     expect(items[i], name).toMatch(/<svg[^>]*role="img" aria-label="[^"]{20,}"/);
   }
 });
@@ -192,8 +195,8 @@ test("each lesson has teacher's notes: aim, minutes, steps, questions with answe
     for (const text of [page.point, `${page.minutes} minutes`, page.limits, ...page.recall.flat()]) has(text);
     for (const at of page.steps.keys()) has(`../${page.name}.html#stop${at + 1}`);
     for (const { text } of page.tasks) has(text);
-    const open = OPEN_TASKS[page.name];
-    for (const text of [open.text, open.answer, ...open.mistakes.flat()]) has(text);
+    const open = await loadNotes(page.name);
+    for (const text of [open.goal, open.text, open.answer, ...open.mistakes.flat()]) has(text);
     for (const { predict, state, staticState = predict?.show } of page.steps) {
       if (predict === undefined) continue;
       const answered = await answeredView(page.name, state, staticState!);
@@ -247,9 +250,8 @@ test("markup holds what a strict policy allows: no style attribute, no handler, 
   }
 });
 
-test("the chapter for teachers names every page, every attribute of the element, every field of its event, and a state that exists", () => {
+test("the chapter for teachers names every attribute of the element, every field of its event, and a state that exists", () => {
   const chapter = readFileSync(join(import.meta.dirname, "../docs/teach.md"), "utf8");
-  for (const { name } of pages) expect(chapter).toContain(`\`${name}\``);
   const types = readFileSync(join(import.meta.dirname, "../src/view/lab-element.ts"), "utf8");
   const fields = [...types.matchAll(/^ +readonly "?([\w-]+)"?\??:/gm)].map(([, name]) => name);
   expect(fields).toEqual(expect.arrayContaining(["page", "picture-only", "task"]));
@@ -274,49 +276,23 @@ test("the page for readers of a course names steps that exist, and links to each
     expect(files.get(`${name}.html`)).toContain(`id="stop${stop}"`);
     expect(html).toContain(`href="../${name}.html#stop${stop}"`);
   }
-  for (const page of pages) expect(html, page.name).toContain(`href="../${page.name}.html`);
 });
 
-/** What is right, to which a guess may come. */
-const RIGHT: Readonly<Record<string, number>> = {
-  ...{
-    arrows2: 84,
-    becomes2: 63,
-    becomes4: 77,
-    steps2: 96,
-    scale2: 256,
-    saturation2: 0,
-    masks2: 25,
-    masks4: 10,
-    heads2: 19,
-  },
-  ...{
-    shapes2: 16,
-    shapes6: 0,
-    cost2: 6700,
-    variants5: 88,
-    scorers2: 3,
-    scorers4: 9,
-    before2: 94,
-    before6: 7,
-    learned3: 39,
-    learned5: 9,
-    explanation2: 3,
-  },
-};
-
 test("a wrong guess gets a reason, the right one none", async () => {
-  for (const page of pages)
-    for (const [at, { predict, state }] of page.steps.entries()) {
-      if (predict === undefined) continue;
-      const name = `${page.name}${at + 1}`;
+  for (const page of pages) {
+    const predictions = page.steps.flatMap(({ predict, state }) => (predict ? [{ predict, state }] : []));
+    expect(page.right, `right in lab/${page.name}/notes.ts`).toHaveLength(predictions.length);
+    for (const [at, { predict, state }] of predictions.entries()) {
+      const name = `${page.name}: ${predict.question}`;
+      const right = page.right[at];
       const view = await answeredView(page.name, state, predict.show);
       const reason = (guess: number) => reasonOf(predict, guess, view);
-      expect(reason(RIGHT[name]), name).toBe("");
+      expect(reason(right), name).toBe("");
       const far = [predict.min, predict.start, predict.max].filter(
-        (guess) => Math.abs(guess - RIGHT[name]) > (predict.max - predict.min) / 5,
+        (guess) => Math.abs(guess - right) > (predict.max - predict.min) / 5,
       );
       expect(far.length, name).toBeGreaterThan(0);
       for (const guess of far) expect(reason(guess), `${name}: ${guess}`).toMatch(/^ \S.{20,}/);
     }
+  }
 });

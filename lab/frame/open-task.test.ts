@@ -3,18 +3,16 @@ import { explain, explainMatmul, scaledDotProductAttention, type Tensor, tensor 
 import { and, causal, keyLengths, slidingWindow } from "../../src/masks/index.ts";
 import { AdditiveAttention } from "../../src/nn/history/index.ts";
 import { matmul, softmax } from "../../src/nn/index.ts";
-import { OPEN_TASKS } from "../open-tasks.ts";
+import { loadNotes, PAGES } from "../pages.ts";
 import { type FormulaValue, run } from "./formula.ts";
 import { check, drawn } from "./open-task.ts";
-import { loadPages } from "./site.ts";
 
-const pages = await loadPages();
-const taskOf = (name: string) => OPEN_TASKS[name];
+const notes = new Map(await Promise.all(PAGES.map(async (name) => [name, await loadNotes(name)] as const)));
+const taskOf = (name: string) => notes.get(name)!;
 const T = ({ rows, columns, data }: FormulaValue) => tensor(Float64Array.from(data), [rows, columns]);
 
 test("the start of each open task is wrong, its answer is right, and each known mistake gets its own sentence", () => {
-  expect(Object.keys(OPEN_TASKS)).toEqual(pages.map(({ name }) => name));
-  for (const [name, open] of Object.entries(OPEN_TASKS)) {
+  for (const [name, open] of notes) {
     expect(check(open, open.start).right, name).toBe(false);
     expect(check(open, open.answer), name).toMatchObject({ right: true });
     for (const [program, says] of open.mistakes)
@@ -149,10 +147,8 @@ test("habits of NumPy and PyTorch are read: prefixes, axes of rows, methods, & f
     ["heads", "np.concatenate([A, B], axis=1) @ WO"],
     ["heads", "np.concatenate((A, B), axis=-1) @ WO"],
   ] as const)
-    expect(check(OPEN_TASKS[name], program), program).toMatchObject({ right: true });
-  expect(check(OPEN_TASKS.cost, "4 * n^2 * d").says).toBe(
-    "Line 1: “^” was not expected here: a power is **.",
-  );
+    expect(check(taskOf(name), program), program).toMatchObject({ right: true });
+  expect(check(taskOf("cost"), "4 * n^2 * d").says).toBe("Line 1: “^” was not expected here: a power is **.");
   // The first axis is not that of rows.
-  expect(check(OPEN_TASKS.scale, "softmax(Q @ K.T / sqrt(dk), axis=0) @ V").right).toBe(false);
+  expect(check(taskOf("scale"), "softmax(Q @ K.T / sqrt(dk), axis=0) @ V").right).toBe(false);
 });

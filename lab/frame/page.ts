@@ -90,7 +90,7 @@ export interface LabTask<S extends LabState, N> {
   reached(view: LabView<S, N>): boolean | string;
 }
 
-/** The last task of a page: a line or two that the reader writes, checked by running them on new numbers: those of lab/open-tasks.ts. */
+/** The last task of a page: a line or two that the reader writes, checked by running them on new numbers. */
 export interface OpenTask {
   readonly text: string;
   /** The names that may be used: a size of random numbers, a number, or a program of the names before it. */
@@ -99,6 +99,16 @@ export interface OpenTask {
   readonly answer: string;
   /** Wrong programs that readers write, and what is wrong with each. */
   readonly mistakes: readonly (readonly [program: string, says: string])[];
+}
+
+/** What a page's notes.ts defines: read when the pages are built and when a reader presses Run, so that no page is larger for it. */
+export interface PageNotes extends OpenTask {
+  /** What a reader can do after the page, as the map and the teacher's notes say it. */
+  readonly goal: string;
+  /** Where the page is on the map: how far along, 0 to 5, and in which line, 0 to 3. */
+  readonly place: readonly [along: number, line: number];
+  /** The right guess at each prediction, in the order of the steps. */
+  readonly right: readonly number[];
 }
 
 /** Code beside the picture: what computes these numbers, in two languages. Lines have at most 52 characters. */

@@ -2,17 +2,16 @@
 
 import { readFileSync } from "node:fs";
 import { escapeXml } from "../../src/view/plot/svg.ts";
-import { html, nothing, type TemplateResult } from "../../ui/markup.ts";
+import { html, nothing } from "../../ui/markup.ts";
 import { textOf } from "../../ui/text-of.ts";
-import { COMPUTATIONS } from "../computations.ts";
-import { OPEN_TASKS } from "../open-tasks.ts";
-import { PAGES } from "../pages.ts";
+import { loadNotes, loadPage, PAGES } from "../pages.ts";
 import { COURSE_STYLE, coursePage } from "./documents/course.ts";
 import { MAP_STYLE, mapOf } from "./documents/map.ts";
 import { NOTES_STYLE, notesOf } from "./documents/notes.ts";
 import type { LabState } from "./fields.ts";
 import { type Change, changeOf, type LabView, type NamedPage } from "./page.ts";
 import { pictureOf } from "./render.ts";
+import type { PageComputation } from "./runtime/messages.ts";
 import { style } from "./style.ts";
 import { renderStage, renderText, type Surroundings, withoutActions } from "./text.ts";
 
@@ -25,15 +24,8 @@ export interface SiteOptions {
 }
 
 /** The text column and the picture of a page, from numbers that heed computes now. */
-async function renderPage(
-  page: NamedPage,
-  surroundings: Surroundings,
-): Promise<{
-  readonly content: TemplateResult;
-  readonly answers: readonly LabView[];
-  readonly first: string;
-}> {
-  const { compute } = await COMPUTATIONS[page.name]();
+async function renderPage(page: NamedPage, surroundings: Surroundings) {
+  const { compute }: PageComputation = await import(`../${page.name}/compute.ts`);
   const view = async (change: Change<LabState>, before = page.initial): Promise<LabView> => {
     const state = page.check({ ...before, ...changeOf(change, before) } as LabState);
     return { state, numbers: await compute(state), wide: true, changed: false };
@@ -46,14 +38,14 @@ async function renderPage(
     staticViews.push(staticState === undefined ? first : await view(staticState, first.state));
   }
   return {
-    content: html`<div class="columns">${renderText(page, views, staticViews, surroundings)}${renderStage(page, views[0])}</div>`,
+    columns: html`<div class="columns">${renderText(page, views, staticViews, surroundings)}${renderStage(page, views[0])}</div>`,
     answers: staticViews,
-    first: withoutActions(pictureOf(page, { ...views[0], wide: false })),
+    drawing: withoutActions(pictureOf(page, { ...views[0], wide: false })),
   };
 }
 
 /** Every page, in the order of reading. */
-export const loadPages = (): Promise<NamedPage[]> => Promise.all(PAGES.map((entry) => entry.load()));
+export const loadPages = (): Promise<NamedPage[]> => Promise.all(PAGES.map(loadPage));
 
 /** Every file of the Lab by its name, scripts left out. */
 export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<string, string>> {
@@ -79,24 +71,18 @@ export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<s
     ),
   );
   files.set("map.css", MAP_STYLE);
-  const pictures = new Map<string, string>();
+  const entries: Parameters<typeof mapOf>[0][number][] = [];
   files.set("notes/notes.css", NOTES_STYLE);
   for (const [at, page] of pages.entries()) {
     const [before, next] = [pages[at - 1], pages[at + 1]];
-    const open = OPEN_TASKS[page.name];
-    const {
-      content: columns,
-      answers,
-      first,
-    } = await renderPage(page, {
-      ...{ next, explorer, open },
-      notes: `notes/${page.name}.html`,
-    });
-    pictures.set(page.name, first);
+    const open = await loadNotes(page.name);
+    const address = `notes/${page.name}.html`;
+    const { columns, answers, drawing } = await renderPage(page, { next, explorer, open, notes: address });
+    entries.push({ ...page, ...open, drawing });
     const needs = page.needs.map((name) => pages.find((one) => one.name === name)!.title);
     const notes = notesOf(page, answers, needs, open);
     files.set(
-      `notes/${page.name}.html`,
+      address,
       documentOf(
         `${page.title}: teacher’s notes · The Lab`,
         page.point,
@@ -111,7 +97,7 @@ ${next ? html`<a href="${next.name}.html" rel="next">${next.title} ›</a>` : no
 ${page.sentence ? html`<form><label for="sentence">Your sentence</label><input id="sentence" type="text" maxlength="120" autocomplete="off" spellcheck="false"></form>` : nothing}</header><main class="lab" data-page=${page.name}>${columns}</main>`;
     files.set(`${page.name}.html`, documentOf(`${page.title} · The Lab`, page.point, textOf(content)));
   }
-  const map = textOf(mapOf(pages, pictures, explorer, docs));
+  const map = textOf(mapOf(entries, explorer, docs));
   files.set(
     "index.html",
     documentOf(

@@ -22,7 +22,6 @@ import {
   WRONG_NAMES,
 } from "./sizes.ts";
 
-/** What does not fit, and its button. */
 /** What is shown, and its button. */
 const VIEW_NAMES = [
   ["call", "one call"],

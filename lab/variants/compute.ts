@@ -4,9 +4,8 @@
  */
 import { longformer, scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
 import { performerAttention } from "../../src/nn/history/index.ts";
-import { budgetOf, Draws, featuresOf, type HeadData, headOf, KINDS, type Kind } from "./data.ts";
+import { budgetOf, Draws, featuresOf, type HeadData, headOf, KINDS, type Kind, wholeMatrix } from "./data.ts";
 import { showsTiles } from "./shown.ts";
-import { wholeMatrix } from "./whole.ts";
 
 /** What a reader changes. */
 export type Variants = {

@@ -2,9 +2,8 @@
 import { explain, longformer, randn, scaledDotProductAttention, type Tensor } from "../../src/index.ts";
 import { performerAttention } from "../../src/nn/history/index.ts";
 import type { VariantCost } from "./compute.ts";
-import { Draws, featuresOf } from "./data.ts";
+import { Draws, featuresOf, PASSES } from "./data.ts";
 import { RACE } from "./shown.ts";
-import { PASSES } from "./whole.ts";
 
 let drawn: { n: number; all: readonly Tensor[] } | undefined;
 

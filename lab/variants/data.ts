@@ -3,6 +3,7 @@
  * the few lines that its listings repeat; two are heads of the encoder that heed ships, loaded on request.
  */
 import { type Tensor, tensor } from "../../src/index.ts";
+import { matmul, scale, softmax } from "../../src/nn/index.ts";
 import { decodeFloat16 } from "../head/packed.ts";
 
 /** One head. */
@@ -93,3 +94,14 @@ export const budgetOf = (n: number, budget: number) => ({
 
 /** Tiles of a row. */
 export const TILES = 8;
+
+/** The three passes of the formula: all products, scale and softmax of all rows, the weighted sums. */
+export const PASSES = {
+  products: (query: Tensor, key: Tensor): Tensor => matmul(query, key, { transposeB: true }),
+  softmax: (products: Tensor, dk: number): Tensor => softmax(scale(products, 1 / Math.sqrt(dk))),
+  sums: (weights: Tensor, value: Tensor): Tensor => matmul(weights, value),
+} as const;
+
+/** The formula with all scores and weights in memory, as textbooks write it. */
+export const wholeMatrix = (query: Tensor, key: Tensor, value: Tensor): Tensor =>
+  PASSES.sums(PASSES.softmax(PASSES.products(query, key), query.shape[1]), value);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { renderCode } from "../../lab/frame/render.ts";
-import { PAGES } from "../../lab/pages.ts";
+import { loadPage, PAGES } from "../../lab/pages.ts";
 import { textOf } from "../../ui/text-of.ts";
 import { type Listing, listingsOf, viewOf } from "../golden/lab/listings.ts";
 
@@ -28,7 +28,7 @@ const entryOf = (name: string) =>
   pathToFileURL(join(root, name === "heed" ? "index.ts" : `${name.slice(5)}/index.ts`)).href;
 
 const byPage = new Map<string, readonly Listing[]>();
-for (const { name } of PAGES) byPage.set(name, await listingsOf(name));
+for (const name of PAGES) byPage.set(name, await listingsOf(name));
 const all = [...byPage.values()].flat();
 
 test.for([...byPage])(
@@ -62,8 +62,8 @@ test("what the pages show as printed is what the TypeScript listings print", () 
 });
 
 test("at each step a line is marked in both languages, and one that computes", async () => {
-  for (const entry of PAGES) {
-    const page = await entry.load();
+  for (const name of PAGES) {
+    const page = await loadPage(name);
     for (const [i, step] of page.steps.entries()) {
       const markup = textOf(renderCode(page, await viewOf(page.name, step.state, step.predict?.show)));
       const [typescript, python] = markup.split('class="code py"');

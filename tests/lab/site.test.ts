@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { mapOf } from "../../lab/frame/documents/map.ts";
 import { loadPages } from "../../lab/frame/site.ts";
+import { loadNotes } from "../../lab/pages.ts";
 import { htmlFile } from "../../src/view/html.ts";
 import { brokenLinks, fromFolder, linkCommands } from "../../tools/site/links.mjs";
 import { linkToLab } from "../../tools/site.mjs";
@@ -34,8 +35,9 @@ test("a file without an explorer is refused", () => {
 
 test("the map of the Lab leads to the explorer, and in the site to the documentation", async () => {
   const pages = await loadPages();
-  const pictures = new Map(pages.map(({ name }) => [name, "<svg></svg>"]));
-  const map = textOf(mapOf(pages, pictures, "../explorer/", "../index.html"));
+  const notes = await Promise.all(pages.map(({ name }) => loadNotes(name)));
+  const entries = pages.map((page, at) => ({ ...page, ...notes[at], drawing: "<svg></svg>" }));
+  const map = textOf(mapOf(entries, "../explorer/", "../index.html"));
   expect(map).toContain('href="../explorer/index.html"');
   expect(map).toContain('href="../index.html"');
   // Each page is a box of both pictures, clear of the others.
@@ -44,8 +46,24 @@ test("the map of the Lab leads to the explorer, and in the site to the documenta
       ...picture.matchAll(/href="(\w+)\.html"><rect x="([\d.]+)" y="([\d.]+)" width="(\d+)" height="(\d+)"/g),
     ];
     expect(boxes.map(([, name]) => name)).toEqual(pages.map(({ name }) => name));
-    // From "Words" to "Learned" one goes by "Saturation".
-    expect(picture.match(/<line/g)).toHaveLength(15);
+    // A line leads to each page but the first, and none from "Words" to "Learned": one goes by "Saturation".
+    const boxAt = (x: string, y: string) =>
+      boxes.findIndex(
+        ([, , left, top, width, height]) =>
+          +x >= +left && +x <= +left + +width && +y >= +top && +y <= +top + +height,
+      );
+    const lines = [...picture.matchAll(/<line x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)"/g)].map(
+      ([, x1, y1, x2, y2]) => `${pages[boxAt(x1, y1)].name} ${pages[boxAt(x2, y2)].name}`,
+    );
+    const ends = new Set(lines.map((one) => one.split(" ")[1]));
+    expect([...ends].toSorted()).toEqual(
+      pages
+        .slice(1)
+        .map(({ name }) => name)
+        .toSorted(),
+    );
+    expect(lines).toContain("saturation learned");
+    expect(lines).not.toContain("words learned");
     for (const [i, [, , x, y, width, height]] of boxes.entries())
       for (const [, , left, top] of boxes.slice(i + 1))
         expect(Math.abs(+x - +left) > +width || Math.abs(+y - +top) > +height).toBe(true);

@@ -17,18 +17,9 @@ import { at } from "../setup.mjs";
 const SOURCES =
   /[\\/]lab[\\/](?!.*(?:[\\/](?:captures|others|sentences|style|packed|layer)|listing|\.test)\.ts).*\.ts$/;
 /** Properties whose strings are code, addresses or names of states. */
-const HIDDEN = new Set([
-  "typescript",
-  "python",
-  "printed",
-  "highlight",
-  "names",
-  "address",
-  "inputs",
-  "answer",
-  "start",
-  "common",
-]);
+const HIDDEN = new Set(
+  "typescript python printed highlight names address inputs answer start common".split(" "),
+);
 
 /** Names of styles, of which a list is no text. */
 const STYLES =

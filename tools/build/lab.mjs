@@ -9,6 +9,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { PAGES } from "../../lab/pages.ts";
 import { at } from "../setup.mjs";
 import { oneThread, substitutesOf } from "./element.mjs";
 import { translateImports, translation } from "./lab-strings.mjs";
@@ -25,29 +26,24 @@ export const GROUPS = [
   {
     name: "page",
     test: /[\\/](?:node_modules[\\/]lit|ui[\\/](?:address|controls|css|markup|svg-text)|src[\\/]view[\\/](?:level|plot)|lab[\\/]pages\.|lab[\\/]frame[\\/](?:fields|page|render|marks|fit|throw|runtime[\\/](?:draw|input|mount|progress|request|sentence|state)))/,
-    includeDependenciesRecursively: false,
   },
   {
     name: "attention",
     test: /[\\/](?:build[\\/](?:one-thread|unused)\.mjs|frame[\\/]softmax\.ts|src[\\/](?:api[\\/](?:attention|row-sums|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|create[\\/](?:nested|construct)|known-names|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|js|table))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index|map\.|register\.)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:dropout|softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z0-9]+)?\.(?:ts|js))$/,
-    includeDependenciesRecursively: false,
   },
   {
     name: "operations",
     test: /[\\/]src[\\/](?:api[\\/](?:array|matmul|rowwise|dispatch[\\/](?:array|matmul|rowwise))|backend[\\/]array|reference[\\/](?:array|matmul|rowwise|erf)|nn[\\/]ops[\\/](?:arithmetic|products|operand|shapes|softmax)|core[\\/]device[\\/]tensor|wasm[\\/](?:ops[\\/]row[a-z-]+|kernels[\\/]rowwise[\\/](?:norm|elementwise|row-pipeline|cross-entropy|adamw|column-sums)))\.ts$/,
-    includeDependenciesRecursively: false,
   },
   {
     name: "words",
     test: /[\\/](?:src[\\/]store[\\/]text[\\/](?:label|number)|lab[\\/](?:frame[\\/]words|variants[\\/]shown))\.ts$/,
-    includeDependenciesRecursively: false,
   },
   {
     name: "layers",
     test: /[\\/]src[\\/]nn[\\/](?:embedding|history[\\/](?:scored|additive|additive-scores|gru|luong|encoder-decoder)|key-mask|linear|module|initialize|ops[\\/](?:attend|activations|lookup|select))\.ts$/,
-    includeDependenciesRecursively: false,
   },
-];
+].map((group) => ({ ...group, includeDependenciesRecursively: false }));
 
 /** The Lab's bundles have unused.mjs in place of some modules. */
 export const withoutUnused = {
@@ -55,6 +51,18 @@ export const withoutUnused = {
   /** @param {string} id @param {string} [importer] */
   resolveId: (id, importer = "") =>
     UNUSED.test(join(dirname(importer), id)) ? at("tools/build/unused.mjs") : undefined,
+};
+
+/** An import of a page by its name, `../${page}/notes.ts`, as one import for each page, so that Rolldown makes its chunk. */
+const importsByName = {
+  name: "heed-lab-pages",
+  /** @param {string} code */
+  transform: (code) =>
+    code.replaceAll(
+      /import\(`([./]+)\$\{(\w+)\}(\/\w+\.ts)`\)/g,
+      (_, up, name, file) =>
+        `({${PAGES.map((page) => `"${page}":()=>import("${up}${page}${file}")`)}})[${name}]()`,
+    ),
 };
 
 /** Scripts by name: what a page loads (lab.js), what its worker runs (lab-worker.js), and chunks for each page. @param {Readonly<Record<string, string>>} catalog */
@@ -66,7 +74,7 @@ async function scripts(catalog) {
       "lab-worker": at("lab/frame/runtime/worker.ts"),
       "own-view": at("lab/frame/runtime/own-view.ts"),
     },
-    plugins: [oneThread, withoutUnused, ...(Object.keys(catalog).length > 0 ? [translation(catalog)] : [])],
+    plugins: [oneThread, withoutUnused, importsByName, translation(catalog)],
     platform: "browser",
     logLevel: "warn",
     // A chunk of a group exports what other chunks import from it.
@@ -79,12 +87,9 @@ async function scripts(catalog) {
     comments: { legal: false },
     banner: substitutesOf,
     codeSplitting: { groups: GROUPS },
-    // The two chunks of a page are named after its folder: parts/saturation-page.js, parts/saturation-compute.js.
-    chunkFileNames: ({ facadeModuleId }) => {
-      const [, folder, part] =
-        /[\\/]lab[\\/]([a-z-]+)[\\/](page|compute)\.ts$/.exec(facadeModuleId ?? "") ?? [];
-      return folder === undefined ? "parts/[name].js" : `parts/${folder}-${part}.js`;
-    },
+    // The three chunks of a page are named after its folder: parts/saturation-page.js, -compute.js, -notes.js.
+    chunkFileNames: ({ facadeModuleId }) =>
+      `parts/${/[\\/]lab[\\/]([a-z-]+[\\/](?:page|compute|notes))\.ts$/.exec(facadeModuleId ?? "")?.[1].replace(/[\\/]/, "-") ?? "[name]"}.js`,
   });
   await bundle.close();
   return output.map((chunk) => ({

@@ -3,10 +3,9 @@
 import { element, text } from "../../../src/view/plot/svg.ts";
 import { html, nothing, type TemplateResult } from "../../../ui/markup.ts";
 import { svgText } from "../../../ui/svg-text.ts";
-import { GOALS } from "../../goals.ts";
 import { wrapped } from "../lines.ts";
 import { line, rect } from "../marks.ts";
-import type { NamedPage } from "../page.ts";
+import type { NamedPage, PageNotes } from "../page.ts";
 
 /** The map's own style, and that of the course page. */
 export const MAP_STYLE = `.map{max-inline-size:900px;margin:0 auto;padding:32px 20px 96px;font:16px/26px var(--serif)}
@@ -23,19 +22,18 @@ export const MAP_STYLE = `.map{max-inline-size:900px;margin:0 auto;padding:32px 
 @media (max-width:899px){.map{padding-inline:16px}.map li{grid-template-columns:28px 1fr;padding:14px 0}.map li svg{display:none}.map .paths .wide{display:none}.map .paths .narrow{display:block}}
 `;
 
-/** Where each page is in the picture of the map: how far along, and in which line. */
-const PLACES: Readonly<Record<string, readonly [along: number, line: number]>> = {
-  ...{ words: [0, 1], arrows: [1, 1], masks: [1, 2], before: [1, 3], becomes: [2, 0], steps: [2, 1] },
-  ...{ explanation: [3, 0], scale: [3, 1], heads: [3, 3], saturation: [4, 1], shapes: [4, 3] },
-  ...{ learned: [5, 0], scorers: [5, 1], variants: [5, 2], cost: [5, 3] },
-};
+/** A page on the map. */
+interface MapEntry extends NamedPage, Pick<PageNotes, "goal" | "place"> {
+  /** Its first picture, as text. */
+  readonly drawing: string;
+}
 
 /** The pages as boxes, with a line from each to those that need it: from left to right, on a phone from top to bottom. */
-function pathsOf(pages: readonly NamedPage[], wide: boolean): string {
+function pathsOf(pages: readonly MapEntry[], wide: boolean): string {
   const [width, height] = wide ? [860, 250] : [343, 470];
   const [box, tall] = wide ? [124, 44] : [80, 62];
   const at = (name: string) => {
-    const [along, line] = PLACES[name];
+    const [along, line] = pages.find((page) => page.name === name)!.place;
     const [x, y] = wide ? [along / 5, line / 3] : [line / 3, along / 5];
     return [1 + x * (width - box - 2), 1 + y * (height - tall - 2)] as const;
   };
@@ -66,22 +64,17 @@ function pathsOf(pages: readonly NamedPage[], wide: boolean): string {
   return `<svg class="${wide ? "wide" : "narrow"}" viewBox="0 0 ${width} ${height}">${lines.join("")}${boxes.join("")}</svg>`;
 }
 
-/** The inside of the map. `pictures` are the first pictures of the pages, as text. */
-export function mapOf(
-  pages: readonly NamedPage[],
-  pictures: ReadonlyMap<string, string>,
-  explorer: string,
-  docs?: string,
-): TemplateResult {
+/** The inside of the map. */
+export function mapOf(pages: readonly MapEntry[], explorer: string, docs?: string): TemplateResult {
   return html`<h1>The Lab</h1>
 <p class="lead">Attention, by doing. Change something, and see what it does: heed computes the numbers while you watch. Only those of a larger model and of long training were recorded.</p>
 <p class="small">Start with the first page; a line leads to the pages that build on it. <a href="course/index.html">You come from a course?</a> <a href="${explorer}index.html">The explorer</a> shows all heads of a real model on the same sentence.${docs === undefined ? nothing : html` <a href=${docs}>The documentation</a> has the same as chapters.`}</p>
 <nav class="paths" aria-label="Which page builds on which">${svgText(pathsOf(pages, true))}${svgText(pathsOf(pages, false))}</nav>
 <ol>${pages.map(
-    ({ name, title, point, minutes }) =>
+    ({ name, title, point, minutes, goal, drawing }) =>
       html`<li data-page=${name}><div><h2><a href="${name}.html">${title}</a></h2><p>${point}</p>
-<p class="goal"><b>After this you can:</b> ${GOALS[name]}</p>
+<p class="goal"><b>After this you can:</b> ${goal}</p>
 <p class="meta">${minutes} minutes <span data-done></span></p></div>
-${svgText(pictures.get(name)!)}</li>`,
+${svgText(drawing)}</li>`,
   )}</ol>`;
 }

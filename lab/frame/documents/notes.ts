@@ -1,8 +1,7 @@
 /** Teacher's notes of a page, written from what the page has: its aim and times, questions with answers, usual mistakes, tasks. */
 import { html, nothing, type TemplateResult } from "../../../ui/markup.ts";
-import { GOALS } from "../../goals.ts";
 import type { LabState } from "../fields.ts";
-import type { LabPage, LabView, NamedPage, OpenTask } from "../page.ts";
+import type { LabPage, LabView, NamedPage, PageNotes } from "../page.ts";
 import { formatGuess, reasonsOf } from "../render.ts";
 
 /** What only the notes need: the site writes it into a file of its own. */
@@ -17,7 +16,7 @@ export function notesOf<S extends LabState, N>(
   page: LabPage<S, N> & Pick<NamedPage, "name">,
   answers: readonly LabView<S, N>[],
   needs: readonly string[],
-  open: OpenTask,
+  open: PageNotes,
 ): TemplateResult {
   const link = (at: number) => `../${page.name}.html#stop${at + 1}`;
   const predictions = page.steps.flatMap((step, at) =>
@@ -25,7 +24,7 @@ export function notesOf<S extends LabState, N>(
   );
   return html`<h1>${page.title}: teacher’s notes</h1>
 <p class="point">${page.point}</p>
-<p><b>Afterwards one can:</b> ${GOALS[page.name]}</p>
+<p><b>Afterwards one can:</b> ${open.goal}</p>
 <p>${page.minutes} minutes for one reader.${needs.length > 0 ? ` It comes after ${needs.join(", ")}.` : ""} <a href="../${page.name}.html">Open the lesson</a>.</p>
 <h2>Steps</h2>
 <ul>${page.steps.map(({ title }, at) => html`<li><a href=${link(at)}>${typeof title === "function" ? title(answers[at]) : title}</a></li>`)}</ul>

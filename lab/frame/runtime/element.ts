@@ -21,7 +21,7 @@ import type {
 } from "../../../src/view/lab-element.ts";
 import { html, nothing, render, type TemplateResult } from "../../../ui/markup.ts";
 import { startWorker } from "../../../ui/worker.ts";
-import { PAGES } from "../../pages.ts";
+import { loadNotes, loadPage, PAGES } from "../../pages.ts";
 import { decodeState, encodeState, entriesOf, type LabState, unknownNames } from "../fields.ts";
 import { changeOf, type LabView, type NamedPage } from "../page.ts";
 import { style } from "../style.ts";
@@ -71,17 +71,14 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
     }
     root.adoptedStyleSheets = [sheet];
     const name = this.getAttribute("page") ?? "";
-    const entry = PAGES.find((page) => page.name === name);
-    if (entry === undefined) {
-      const names = PAGES.map((page) => page.name).join(", ");
-      return this.#failed(root, `The Lab has no page “${name}”. Its pages are ${names}.`, "page");
-    }
+    if (!PAGES.includes(name))
+      return this.#failed(root, `The Lab has no page “${name}”. Its pages are ${PAGES.join(", ")}.`, "page");
     // The title is where the page's own will be; `waiting` keeps space for the rest.
     const waiting = (page?: NamedPage) =>
       html`<div class="lab waiting"><div class="columns"><article class="text">${page === undefined ? nothing : html`<h1>${page.title}</h1><p class="point">${page.point}</p>`}<p role="status">The numbers of this page are being computed.</p></article></div></div>`;
     write(root, waiting());
     try {
-      const page = await entry.load();
+      const page = await loadPage(name);
       if (turn !== this.#turn) return;
       write(root, waiting(page));
       const start = this.#stateOf(page);
@@ -111,7 +108,7 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
               )
             : first,
         );
-      const open = (await import("../../open-tasks.ts")).OPEN_TASKS[name];
+      const open = await loadNotes(name);
       if (turn !== this.#turn) return;
       const explorer = this.getAttribute("explorer") ?? new URL("../explorer/", import.meta.url).href;
       write(

@@ -1,5 +1,6 @@
 /** What the reader has reached: the step of the text on the screen, the prediction answered last, and the tasks done, which are stored. */
 import type { AttentionLabEvents } from "../../../src/view/lab-element.ts";
+import { loadNotes } from "../../pages.ts";
 import type { LabState } from "../fields.ts";
 import { changeOf, guessOf, type LabView, type NamedPage } from "../page.ts";
 import type { PageState } from "./state.ts";
@@ -58,11 +59,10 @@ export class ReaderProgress<S extends LabState, N> {
 
   /** Runs what the reader wrote for the open task and says whether it is right, or shows an answer. Loads the tasks. */
   async open(isAnswer: boolean): Promise<void> {
-    const [{ OPEN_TASKS }, { check }] = await Promise.all([
-      import("../../open-tasks.ts"),
+    const [task, { check }] = await Promise.all([
+      loadNotes(this.#state.page.name),
       import("../open-task.ts"),
     ]);
-    const task = OPEN_TASKS[this.#state.page.name];
     const lines = this.#root.querySelector<HTMLTextAreaElement>(".open textarea")!.value;
     const { right, says } = isAnswer ? { right: false, says: task.answer } : check(task, lines);
     const verdict = this.#root.querySelector<HTMLElement>(".open .verdict")!;

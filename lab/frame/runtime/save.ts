@@ -3,20 +3,10 @@ import { saveFile } from "../../../ui/save.ts";
 import type { LabTable } from "../page.ts";
 
 /** Properties of the style sheet that become attributes. */
-const PAINTED = [
-  "fill",
-  "fill-opacity",
-  "stroke",
-  "stroke-width",
-  "stroke-opacity",
-  "stroke-dasharray",
-  "stroke-linecap",
-  "font-family",
-  "font-size",
-  "font-weight",
-  "text-anchor",
-  "opacity",
-];
+const PAINTED = (
+  "fill fill-opacity stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap " +
+  "font-family font-size font-weight text-anchor opacity"
+).split(" ");
 
 /** Saves the picture as a file of its own: what the style sheet says is written into attributes. */
 export function saveSvg(svg: SVGSVGElement, name: string): void {

@@ -2,8 +2,7 @@
 import { messageOf } from "../../../src/core/errors.ts";
 import { configure } from "../../../src/index.ts";
 import type { Port } from "../../../src/store/compute/messages.ts";
-import { COMPUTATIONS } from "../../computations.ts";
-import type { ComputeReply, ComputeRequest } from "./messages.ts";
+import type { ComputeReply, ComputeRequest, PageComputation } from "./messages.ts";
 
 /** What browsers say of a script that import() could not load. */
 const UNLOADED = /imported module|Importing a module/;
@@ -16,7 +15,7 @@ export function serveComputations(port: Port): void {
     const { id, page, state } = data as ComputeRequest;
     const reply = (message: Omit<ComputeReply, "id">) => port.postMessage({ id, ...message });
     try {
-      const { compute } = await COMPUTATIONS[page]();
+      const { compute }: PageComputation = await import(`../../${page}/compute.ts`);
       reply({ numbers: await compute(state, (numbers, progress) => reply({ numbers, progress })) });
     } catch (error) {
       const message = messageOf(error);

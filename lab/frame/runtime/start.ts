@@ -1,16 +1,15 @@
 /** The one script of a page: mounts it on its static markup, keeps the reader's sentence, and shows progress on the map. */
-import { PAGES } from "../../pages.ts";
+import { loadPage, PAGES } from "../../pages.ts";
 import { mount } from "./mount.ts";
 import { storedTasks } from "./progress.ts";
 import { keepSentence, SENTENCE, sentence } from "./sentence.ts";
 
 const root = document.querySelector<HTMLElement>(".lab[data-page]");
 const name = root?.getAttribute("data-page") ?? "";
-const entry = PAGES.find((page) => page.name === name);
 let common = SENTENCE;
-if (root !== null && entry !== undefined) {
+if (root !== null && PAGES.includes(name)) {
   try {
-    const page = await entry.load();
+    const page = await loadPage(name);
     common = page.common ?? SENTENCE;
     mount(page, root, {
       worker: () => new Worker(new URL("./lab-worker.js", import.meta.url), { type: "module" }),

@@ -1,8 +1,8 @@
 /** The states in which the listings of the Lab's pages are run: the first state of each page and that of every step of its text. */
-import { COMPUTATIONS } from "../../../lab/computations.ts";
 import type { LabState } from "../../../lab/frame/fields.ts";
 import { type Change, changeOf, type LabView } from "../../../lab/frame/page.ts";
-import { PAGES } from "../../../lab/pages.ts";
+import type { PageComputation } from "../../../lab/frame/runtime/messages.ts";
+import { loadPage } from "../../../lab/pages.ts";
 
 /** A listing of a page in a state. */
 export interface Listing {
@@ -18,16 +18,16 @@ export async function viewOf(
   name: string,
   ...changes: readonly (Change<LabState> | undefined)[]
 ): Promise<LabView> {
-  const page = await PAGES.find((entry) => entry.name === name)!.load();
+  const page = await loadPage(name);
   let state = page.check(page.initial);
   for (const change of changes) state = page.check({ ...state, ...changeOf(change, state) } as LabState);
-  const { compute } = await COMPUTATIONS[name]();
+  const { compute }: PageComputation = await import(`../../../lab/${name}/compute.ts`);
   return { state, numbers: await compute(state), wide: true, changed: false };
 }
 
 /** Every listing of a page, without two that are alike. */
 export async function listingsOf(name: string): Promise<Listing[]> {
-  const page = await PAGES.find((entry) => entry.name === name)!.load();
+  const page = await loadPage(name);
   const listings = new Map<string, Listing>();
   for (const [i, step] of page.steps.entries()) {
     const view = await viewOf(name, step.state, step.predict?.show);
