@@ -153,8 +153,9 @@ export class Surface {
   /** In a low box, a caption that leaves the picture little space gives way. */
   #fit(root: ShadowRoot): void {
     const foot = this.#height > 0 && this.#height < LOW ? root.querySelector(".foot") : null;
-    const picture = root.querySelector(".pane")?.clientHeight ?? 0;
-    if (foot === null || picture >= Math.min(LEGIBLE, 1.5 * foot.clientHeight)) return;
+    // Read only here: it forces a layout of the page.
+    const picture = foot && root.querySelector(".pane")?.clientHeight;
+    if (foot === null || (picture ?? 0) >= Math.min(LEGIBLE, 1.5 * foot.clientHeight)) return;
     this.#bare = this.#height;
     void this.#host.update();
   }

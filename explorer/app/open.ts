@@ -12,12 +12,12 @@ import { pageDevice } from "./device.ts";
 import { blocksOf } from "./ranges/blocks.ts";
 import { queuedRanges } from "./ranges/queue.ts";
 import type { OpenSource } from "./sources.ts";
-import { build } from "./workers.ts";
+import { takeWorker } from "./workers.ts";
 
 export type { Openable };
 
 /** Stores compute in the workers of this build. */
-const compute = (): ComputeOptions => ({ worker: () => pageDevice.add(build().worker()) });
+const compute = (): ComputeOptions => ({ worker: () => pageDevice.add(takeWorker()) });
 
 /** Opens arrays, a file, or bytes. */
 export async function openAny(input: Openable, name?: string): Promise<HeadStore> {

@@ -8,6 +8,7 @@ import type { AttentionSource, AttentionViewEvents, SourceModel } from "../../sr
 import type { State } from "../state/state.ts";
 import type { Notice, Session } from "./session.ts";
 import { type Opening, type OpenSource, Sources } from "./sources.ts";
+import { startAhead } from "./workers.ts";
 
 /** Whether a source of the page has what it must. */
 export const isSource = (
@@ -195,6 +196,7 @@ export class Opener {
       this.#host.progressed({ what, done });
     };
     progress(0);
+    startAhead();
     try {
       const store = await this.#sources.store(source, control.signal, progress, session.store);
       const patch = at === "as named" ? {} : await this.#carried(store, at);

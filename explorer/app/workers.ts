@@ -24,3 +24,27 @@ export function build(): Build {
   if (provided === undefined) throw new Error("attention-view: loaded without its module");
   return provided;
 }
+
+let ahead: Port | undefined;
+
+/** Starts a worker for the next store: its modules load while the file is read. */
+export function startAhead(): void {
+  if (ahead !== undefined) return;
+  try {
+    const port = build().worker();
+    ahead = port;
+    // One that could not be loaded is no store's.
+    port.addEventListener("error", () => {
+      if (ahead === port) ahead = undefined;
+    });
+  } catch {
+    // A security policy forbids workers: the store gets the same error, and computes on this thread.
+  }
+}
+
+/** A worker: the one that was started ahead, or a new one. */
+export function takeWorker(): Port {
+  const port = ahead ?? build().worker();
+  ahead = undefined;
+  return port;
+}

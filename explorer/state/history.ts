@@ -3,6 +3,7 @@
  * during a movement replaces the entry. Browsers limit how often an address may change, so replacements are debounced.
  */
 import type { How, Session } from "../app/session.ts";
+import { afterFrame } from "./latest.ts";
 import { DEFAULT, namedParts } from "./state.ts";
 import { decode, encode } from "./url.ts";
 
@@ -15,6 +16,8 @@ export class Address {
   #reading = false;
   /** The last address that was written or read. */
   #written = "";
+  /** The address of a step that is written after the frame that shows it: browsers take some milliseconds to add an entry. */
+  #step: string | undefined;
 
   constructor(session: Session) {
     this.#session = session;
@@ -33,6 +36,7 @@ export class Address {
 
   disconnect(): void {
     clearTimeout(this.#timer);
+    this.#putStep();
     removeEventListener("hashchange", this.#read);
     removeEventListener("popstate", this.#read);
   }
@@ -45,14 +49,27 @@ export class Address {
   write(how: How): void {
     if (this.#reading || how === "address" || this.#session.store === undefined) return;
     clearTimeout(this.#timer);
-    if (how === "push") this.#put("pushState");
+    const hash = encode(this.#session.state);
     // The first address is written immediately, so that Back can return to it.
-    else if (this.#written === "") this.#put("replaceState");
-    else this.#timer = setTimeout(() => this.#put("replaceState"), DEBOUNCE);
+    if (this.#written === "") this.#put("replaceState", hash);
+    else if (how === "push") {
+      this.#putStep();
+      this.#step = hash;
+      void afterFrame().then(() => this.#putStep());
+    } else
+      this.#timer = setTimeout(() => {
+        this.#putStep();
+        this.#put("replaceState");
+      }, DEBOUNCE);
   }
 
-  #put(how: "pushState" | "replaceState"): void {
-    const hash = encode(this.#session.state);
+  #putStep(): void {
+    const step = this.#step;
+    this.#step = undefined;
+    if (step !== undefined) this.#put("pushState", step);
+  }
+
+  #put(how: "pushState" | "replaceState", hash = encode(this.#session.state)): void {
     if (hash === this.#written) return;
     // The first address replaces the entry of the page: it is not a step of the user.
     history[this.#written === "" ? "replaceState" : how](history.state, "", hash);
@@ -64,6 +81,7 @@ export class Address {
     const state = decode(location.hash);
     if (state === undefined) return;
     clearTimeout(this.#timer);
+    this.#step = undefined;
     this.#written = location.hash;
     this.#reading = true;
     const { text } = this.#session.state;

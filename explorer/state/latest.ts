@@ -58,5 +58,5 @@ export function latest<T>(
 }
 
 /** After the next frame, which draws what was chosen: work on the page's thread would delay it. */
-const afterFrame = (): Promise<void> =>
+export const afterFrame = (): Promise<void> =>
   new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { normals } from "../../../tests/support/cases/tensors.ts";
 import { openStore } from "../formats/open.ts";
 import type { HeadStore } from "../head-store.ts";
@@ -148,6 +148,19 @@ describe("contrast", () => {
     }
     expect(randomContrast(1)).toBe(1);
     for (let n = 5; n < 300; n++) expect(randomContrast(n + 1)).toBeLessThanOrEqual(randomContrast(n));
+  });
+
+  it("other tasks of the thread run between the rows, so that a page stays responsive", async () => {
+    const store = randomHead(12, 1, false);
+    let [time, tasks] = [0, 0];
+    // Each look at the clock takes longer than a slice.
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => (time += 20));
+    const other = setInterval(() => tasks++, 0);
+    const before: number[] = [];
+    for await (const { i } of contrastRows(store, ref)) before[i] = tasks;
+    clearInterval(other);
+    clock.mockRestore();
+    expect(Math.max(...before)).toBeGreaterThan(Math.min(...before));
   });
 
   it("visits one row where one is asked for, in a part of the rows where there are many", async () => {

@@ -175,6 +175,7 @@ export async function* contrastRows(
       }
     yield sweep.row(i, counts[i], rowOf(i), store.visible(ref, i), inner(i));
     options.onProgress?.((done + 1) / targets.length);
+    if (slices.over) await slices.pause();
   }
 }
 
@@ -240,24 +241,24 @@ class Sweep {
     visible: Uint8Array,
     isInside: boolean,
   ): ContrastRow {
-    const none = Number.NaN;
+    const isSelf = this.#block.kind === "self";
     const first = this.#block.Nq - i;
-    const inside = (w: number) => (isInside ? w : undefined);
-    const others = weights.map((w, j) => (visible[j] ? this.keys.without(j, inside(w)) : none));
-    const offset = weights.map((w, j) =>
-      visible[j] && this.#block.kind === "self" ? this.diagonals.without(first + j, inside(w)) : none,
-    );
     const even = 1 / visibleKeys;
-    const common = new Float64Array(weights.length).fill(none);
-    const contrast = weights.map((w, j) => {
-      const [a, b] = [others[j], offset[j]];
-      if (a !== a && b !== b) return none;
+    const none = () => new Float64Array(weights.length).fill(Number.NaN);
+    const [others, offset, contrast, common] = [none(), none(), none(), none()];
+    // One loop, not a callback for each: this runs for every cell of a head before a first link is chosen.
+    for (let j = 0; j < weights.length; j++) {
+      if (!visible[j]) continue;
+      const w = isInside ? weights[j] : undefined;
+      const a = this.keys.without(j, w);
+      const b = isSelf ? this.diagonals.without(first + j, w) : Number.NaN;
+      others[j] = a;
+      offset[j] = b;
+      if (a !== a && b !== b) continue;
       const isStripe = a === a && !(b > a);
-      common[j] = isStripe
-        ? this.keys.shareAbove(j, inside(w), even)
-        : this.diagonals.shareAbove(first + j, inside(w), even);
-      return w - (isStripe ? a : b);
-    });
+      common[j] = isStripe ? this.keys.shareAbove(j, w, even) : this.diagonals.shareAbove(first + j, w, even);
+      contrast[j] = weights[j] - (isStripe ? a : b);
+    }
     return { i, weights, visible, even, others, offset, contrast, common };
   }
 }

@@ -11,7 +11,7 @@ import { type Block, type HeadRef, headsOf } from "../block.ts";
 import { checkPosition, checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
-import { contrastRows, type LinkContrast, linkOf } from "../measures/contrast.ts";
+import { contrastRows, type LinkContrast, linkOf, randomContrast } from "../measures/contrast.ts";
 import { piecesOf, wordsOf } from "../text/tokens.ts";
 
 /** One weight, its cell and its baselines. */
@@ -35,6 +35,8 @@ const CELLS = 2 ** 22;
 const HEAD_CELLS = 2 ** 18;
 /** A contrast of at least this is preferred, whatever the words. */
 const CLEAR = 0.3;
+/** The largest rank of a link that contrast does not support: two words of content. */
+const PLAIN = 5;
 
 /**
  * Finds the most telling link of a store; undefined if no weight is above 0.
@@ -73,10 +75,13 @@ export async function tellingLink(
     // Of two rows at most, the first says least: in causal heads it has one key.
     const query = options.query ?? (2 * block.Nk > maxCells ? block.Nq - 1 : undefined);
     const sweep = contrastRows(store, ref, { query, signal: request.signal, maxCells });
-    for await (const row of sweep)
+    for await (const row of sweep) {
+      // A link of less contrast has a rank of at most PLAIN.
+      const least = Math.min(CLEAR, randomContrast(Math.round(1 / row.even)));
       for (let key = 0; key < row.weights.length; key++) {
         const weight = row.weights[key];
         if (!(weight > 0) || weight > 1.0001) continue;
+        if (best !== undefined && best.rank > PLAIN && row.contrast[key] < least) continue;
         const link = linkOf(row, key);
         const rank = rankOf(block, wordFlags, row.i, key, link);
         // Without other rows there is no contrast, and −1 is its minimum.
@@ -84,6 +89,7 @@ export async function tellingLink(
         if (best === undefined || rank > best.rank || (rank === best.rank && score > best.score))
           best = { ...ref, query: row.i, key, ...link, rank, score };
       }
+    }
     request.onProgress?.((done + 1) / refs.length);
   }
   if (best === undefined) return undefined;
