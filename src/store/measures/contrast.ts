@@ -84,7 +84,7 @@ const RANDOM: readonly (readonly [keys: number, contrast: number])[] = [
 ];
 
 /** A baseline explains a weight if both are at least this multiple of even attention, and it is at least this share of the weight. */
-const CLEAR = 2.5;
+export const CLEAR = 2.5;
 const EXPLAINS = 0.6;
 
 /** The contrast that one link in a hundred of a random head exceeds, for a row with this many visible keys. */

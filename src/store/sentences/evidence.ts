@@ -8,7 +8,7 @@ import { checkArgument, checkCount, isList } from "../../core/errors.ts";
 import { checkKind } from "../../core/option-names.ts";
 import type { Block } from "../block.ts";
 import { checkObject } from "../check.ts";
-import type { LinkContrast } from "../measures/contrast.ts";
+import { CLEAR, type LinkContrast } from "../measures/contrast.ts";
 import type { HeadOverTexts } from "../measures/over-texts.ts";
 import { type Num, num } from "../text/number.ts";
 
@@ -72,7 +72,7 @@ function beyondOf({ verdict }: DescribedLink, { at, contrast, holds }: HeadOverT
 
 /** What the head gives without this query. */
 function baselineOf(block: Block, link: DescribedLink, name: string): (string | Num)[] {
-  const { verdict, others, offset, common } = link;
+  const { verdict, even, others, offset, contrast, common } = link;
   const percent = (x: number, source: string) => num(x, source, { style: "percent" });
   const tokens = common === 1 ? "every token looks" : `${common > 0.5 ? "most" : "some"} tokens look`;
   if (verdict === "offset") {
@@ -84,15 +84,20 @@ function baselineOf(block: Block, link: DescribedLink, name: string): (string | 
     return [`${tokens} at ${name}: on average the others give it `, percent(others, "contrast.others")];
   }
   const isOffset = !(others >= offset) && !Number.isNaN(offset);
+  // A weight below the mean of the others is no link that one could take for a finding.
+  const end = verdict === "spread" && contrast > 0 ? ` on average; ${CHANCE}` : " on average";
   if (isOffset && verdict === "spread")
-    return [
-      "at this distance the others give ",
-      percent(offset, "contrast.offset"),
-      ` on average; ${CHANCE}`,
-    ];
+    return ["at this distance the others give ", percent(offset, "contrast.offset"), end];
   if (Number.isNaN(others)) return [];
-  const end = verdict === "spread" ? ` on average; ${CHANCE}` : " on average";
-  return [`the other tokens give ${name} `, percent(others, "contrast.others"), end];
+  return [
+    `the other tokens give ${name} `,
+    percent(others, "contrast.others"),
+    end,
+    // The larger baseline of a position head is not left out of what is said of its strongest links.
+    ...(isOffset && offset >= CLEAR * even
+      ? [", and ", percent(offset, "contrast.offset"), " to the token at this distance"]
+      : []),
+  ];
 }
 
 const NEAR: Readonly<Record<number, string>> = {

@@ -116,7 +116,8 @@ test("a chosen cell is the one explained below the head", async () => {
   const cell = { layer: 0, head: 0, query: 4, key: 2 };
   const contrast = await contrastOf(store, { block: 0, layer: 0, head: 0 }, cell.query, cell.key);
   const sentence = explainLink(store, { block: 0, ...cell, ...contrast });
-  expect(sentence).toMatch(/ The other tokens give “[a-z]+” .*% on average; random heads have such links\./);
+  // The others give more, so that chance is not spoken of.
+  expect(sentence).toMatch(/ The other tokens give “[a-z]+” .*% on average\./);
   expect((await draw({ ...cell, columns: 1000 })).split("\n")).toContain(sentence);
   expect(sentence).not.toBe(explainLink(store, { block: 0, ...cell, query: 5 }));
 });
