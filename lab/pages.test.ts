@@ -117,7 +117,10 @@ test("a guess is marked in the picture with its result, and not before", async (
             state: { ...view.state, [`guess${at}`]: guess },
             wide,
           });
-          return /<g data-name="guess">.*your guess/s.test(drawn);
+          const [guessed = ""] = /<g data-name="guess">.*/s.exec(drawn) ?? [];
+          // In no color that means a query, a key, a value or a share.
+          expect(guessed, name).not.toMatch(/class="[^"]*\b[flt][qkvw]\b/);
+          return guessed.includes("your guess");
         };
         for (const guess of [predict.min, predict.start, predict.max])
           expect(marked(answered, guess), `${name}, ${guess}`).toBe(true);

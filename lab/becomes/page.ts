@@ -32,8 +32,7 @@ const COSINE = {
     const { x, y } = apartAt();
     const at = y(guess / 100);
     return (
-      line(x(6) + 8, at, x(6) + 18, at, "lk") +
-      text(x(6) + 22, at + 4, "your guess", { class: "tk s11 halo" })
+      line(x(6) + 8, at, x(6) + 18, at, "link") + text(x(6) + 22, at + 4, "your guess", { class: "s11 halo" })
     );
   },
 };

@@ -226,7 +226,7 @@ export const page = definePage<Before, BeforeNumbers>({
         mark: (guess, { wide }) => {
           const [x, y, cell] = gridAt(wide);
           const [right, middle] = [x + N * cell + 5, y + cell / 2];
-          const name = "tk bold s11 halo";
+          const name = "bold s11 halo";
           return (
             text(right, middle - 3, "your guess", { class: name }) +
             text(right, middle + 11, `${guess} %`, { class: name })

@@ -143,7 +143,7 @@ export function time(view: CostView): string {
   const guess = ghostOf(view);
   const at = [[x(LARGE), y(guess)]] as const;
   const [[cx, cy]] = at;
-  const ring = dotMarks(at, 8, { class: "none lk" });
+  const ring = dotMarks(at, 8, { class: "none link" });
   const handle =
     rect(cx - 14, y0, cx + 14, y1, { class: "hit" }) +
     line(cx, y0, cx, y1, "lline dash") +
@@ -155,7 +155,7 @@ export function time(view: CostView): string {
     took(n, LARGE) === undefined
       ? draggable("ghost", "Your guess of the time at 4,096 words", value, handle)
       : ring,
-    text(cx - 13, cy + 4, `your guess: ${timeText(guess)}`, { class: `end tk bold halo ${small}` }),
+    text(cx - 13, cy + 4, `your guess: ${timeText(guess)}`, { class: `end bold halo ${small}` }),
   ].join("");
 }
 
@@ -229,13 +229,13 @@ export function memory({ numbers: n, state, wide }: CostView): string {
 /** The guess at how many words fill the frame: all weights of as many words, a full frame at `full`. */
 export function memoryGuess(guess: number, { numbers: n, wide }: CostView): string {
   const { frame, right, base } = memoryAt(wide);
-  const { x, y, lines, isCutX, isCutY } = square((frame * guess) / n.full, wide, "lk");
-  const label = { class: "mid tk bold s11 halo" };
+  const { x, y, lines, isCutX, isCutY } = square((frame * guess) / n.full, wide, "link");
+  const label = { class: "mid bold s11 halo" };
   // At an edge that is drawn, if there is one.
   return (
     lines +
     (isCutX && isCutY
-      ? text(x, y + 14, "your guess: larger than the picture", { class: "end tk bold s11" })
+      ? text(x, y + 14, "your guess: larger than the picture", { class: "end bold s11" })
       : text(Math.max(x - 32, right + 30), isCutX ? y + 14 : base - 6, "your guess", label))
   );
 }

@@ -208,8 +208,8 @@ export const page = definePage<Explanation, ExplanationNumbers>({
           const { x, y } = axes(n, wide);
           const [from, at] = [x.range[1] + 4, y(guess)];
           return (
-            line(from, at, from + 12, at, "lk") +
-            text(from + 16, at + 4, "your guess", { class: "tk bold s11 halo" })
+            line(from, at, from + 12, at, "link") +
+            text(from + 16, at + 4, "your guess", { class: "bold s11 halo" })
           );
         },
         result: ({ numbers: n }) => {

@@ -194,7 +194,7 @@ ${order(view)}`,
             4.4 * Math.sin((guess * Math.PI) / 180),
           ]);
           return (
-            element("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
+            element("circle", { cx: x, cy: y, r: 6, class: "none link" }) +
             guessText(wide ? 490 : 365, wide ? 444 : 138, `${guess}°`, "end")
           );
         },
@@ -241,8 +241,8 @@ ${order(view)}`,
           // Under its ring where a label of the axis is above.
           const under = guess > 80 || (wide ? guess > 30 && guess < 47 : guess > 19 && guess < 45);
           return (
-            element("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
-            text(x - 8, under ? y + 18 : y - 8, "your guess", { class: "end tk bold s11 halo" })
+            element("circle", { cx: x, cy: y, r: 6, class: "none link" }) +
+            text(x - 8, under ? y + 18 : y - 8, "your guess", { class: "end bold s11 halo" })
           );
         },
         result: (view) =>

@@ -133,7 +133,7 @@ export const page = definePage<Masks, MasksNumbers>({
           const [from, to] = [top + realOf(state.ownText) * row + 3, top + SIZE * row - 5];
           const x = wide ? 840 : 352;
           return (
-            line(x, from, x, to, "lk") +
+            line(x, from, x, to, "link") +
             guessText(wide ? 850 : 367, wide ? footOf(view) + 22 : 28, `${guess} % together`, "end")
           );
         },

@@ -100,8 +100,8 @@ function guessMark(guess: number, { state, wide }: PageView): string {
   if (!wide && state.show !== "plot") return "";
   const { x, y } = plotAt(wide);
   return (
-    element("circle", { cx: x(256), cy: y(guess), r: 6, class: "none lk" }) +
-    text(x(256) - 10, y(guess) + 4, "your guess", { class: "end tk s11 halo" })
+    element("circle", { cx: x(256), cy: y(guess), r: 6, class: "none link" }) +
+    text(x(256) - 10, y(guess) + 4, "your guess", { class: "end s11 halo" })
   );
 }
 

@@ -4,11 +4,11 @@ import { bandScale, barY, dotMarks, element, lineMark, scaleOf, text } from "../
 import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
 import { integer, oneOf } from "../frame/fields.ts";
-import { axisOf, guessText, line, named } from "../frame/marks.ts";
+import { axisOf, barPanels, guessText, line, named, panelsAt, signed } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
 import { seed, throwAgain, throwControl } from "../frame/throw.ts";
 import { byteCount, codeLines, count, number, percent } from "../frame/words.ts";
-import type { Scorers, ScorersNumbers } from "./compute.ts";
+import type { Scorer, Scorers, ScorersNumbers } from "./compute.ts";
 
 type PageView = LabView<Scorers, ScorersNumbers>;
 
@@ -16,6 +16,12 @@ const KEYS = ["dot", "scaled", "additive"] as const;
 const NAMES = /* text */ ["dot", "scaled", "additive"] as const;
 const FORMULAS = ["q·k", "q·k ÷ √d", "w·tanh(Wq + Uk)"] as const;
 const POWERS = [4, 6, 8, 10];
+/** What is shown, and its button. */
+const SHOWN = [
+  /* text */ ["shares", "shares"],
+  /* text */ ["entropy", "entropy"],
+  /* text */ ["cost", "cost"],
+] as const;
 /** The largest entropy of 64 shares. */
 const LARGEST = Math.log(64);
 
@@ -23,56 +29,70 @@ const LARGEST = Math.log(64);
 const timesOf = ({ all }: ScorersNumbers, of: "work" | "ms") =>
   number(all[2][of] / Math.max(1e-3, all[1][of]), 2);
 const size = (bytes: number) => (bytes === 0 ? "0" : byteCount(bytes));
+const largest = ({ shares }: Scorer) => percent(Math.max(...shares));
+const spread = ({ scores }: Scorer) =>
+  `${signed(Math.min(...scores), 1)} to ${signed(Math.max(...scores), 1)}`;
+/** How many equal shares have an entropy. */
+const sharesOf = (entropy: number) => number(Math.exp(entropy), 2);
 
 /** The axes of the plot: d from 16 to 1024, entropies from 0 to 4.4 nats. */
 function plotAt(wide: boolean) {
-  const [x0, x1, y0, y1] = wide ? [60, 700, 356, 500] : [40, 304, 156, 272];
+  const [x0, x1, y0, y1] = wide ? [60, 700, 60, 480] : [40, 304, 36, 272];
   return {
     x: scaleOf({ type: "log", domain: [16, 1024], range: [x0, x1] }),
     y: scaleOf({ domain: [0, 4.4], range: [y1, y0] }),
   };
 }
 
-/** One scorer: its shares as bars, and in a wide picture what it costs. */
-function scorer({ numbers: n, state, wide }: PageView, s: number): string {
-  const { shares, parameters, work, bytes, ms } = n.all[s];
-  const [start, distance, width, top, height] = wide ? [20, 285, 240, 62, 110] : [10, 122, 110, 40, 74];
+/** One scorer: the scores of eight keys as bars on an axis that all three share, and below them their shares. */
+function scorer({ numbers: n, wide }: PageView, s: number): string {
+  const { scores, shares } = n.all[s];
+  const [start, distance, width, top, height] = wide ? [20, 285, 240, 76, 180] : [10, 122, 110, 50, 88];
   const x = start + s * distance;
-  const base = top + height;
-  const bars = barY({
-    values: shares,
-    band: bandScale(8, [x, x + width], 16 / width),
-    scale: scaleOf({ domain: [0, 1], range: [base, top] }),
-    attributes: { class: "fw" },
-    track: { class: "fhover" },
-  });
-  const band = bandScale(8, [x, x + width]);
-  const percentages = shares.map((share, j) =>
-    share >= 0.005 ? text(band.middle(j), base + 14, percent(share), { class: "mid s11 second" }) : "",
-  );
-  const rows = [
-    /* text */ ["parameters", parameters.toLocaleString("en-US")],
-    [s < 2 ? "multiply, add" : "… and tanh", count(work)],
-    ["between q and k", bytes === 0 ? "one number a pair" : `${size(bytes)} if kept`],
-    ["time here", Number.isNaN(ms) ? "press Race" : `${number(ms)} ms`],
-  ].map(
-    ([name, value], r) =>
-      text(x, base + 62 + r * 22, name, { class: "second s12" }) +
-      text(x + 104, base + 62 + r * 22, value, {
-        class: `s12 ${r === 3 && !Number.isNaN(ms) ? "bold" : ""}`,
-      }),
-  );
-  const short = Number.isNaN(ms) ? `${parameters.toLocaleString("en-US")} parameters` : `${number(ms)} ms`;
+  const base = top + 2 * height + (wide ? 56 : 34);
+  const reach = Math.max(...n.all.flatMap((one) => one.scores.map(Math.abs)));
+  const band = bandScale(8, [x, x + width], 16 / width);
+  const bars = (values: readonly number[], domain: [number, number], ends: [number, number], name: string) =>
+    barY({
+      ...{ values, band, scale: scaleOf({ domain, range: ends }) },
+      ...{ attributes: { class: name }, track: { class: "fhover" } },
+    });
+  const ofSize = wide ? "s12" : "s11";
+  const best = shares.indexOf(Math.max(...shares));
   return [
     text(x, 20, NAMES[s], { class: `bold ${wide ? "s15" : ""}` }),
-    text(wide ? x + 74 : x, wide ? 20 : 34, FORMULAS[s], { class: `second mono ${wide ? "s12" : "s11"}` }),
-    named(KEYS[s], bars + (wide ? percentages.join("") : "")),
-    // Counts and times depend on n, shares do not.
-    wide && s === 0
-      ? text(x, base + 38, `for ${state.n} queries and ${state.n} keys`, { class: "bold s12" })
+    text(wide ? x + 74 : x, wide ? 20 : 34, FORMULAS[s], { class: `second mono ${ofSize}` }),
+    text(x, top - 5, `${wide ? "scores, " : ""}${spread(n.all[s])}`, { class: `second ${ofSize}` }),
+    bars(scores, [-reach, reach], [top + height, top], "fthird"),
+    line(x, top + height / 2, x + width, top + height / 2, "lline"),
+    text(x, base - height - 5, wide ? "shares" : s === 0 ? "shares, largest" : "", {
+      class: `second ${ofSize}`,
+    }),
+    named(KEYS[s], bars(shares, [0, 1], [base, base - height], "fw")),
+    ...shares.map((share, j) =>
+      (wide ? share >= 0.005 : j === best)
+        ? text(band.middle(j), base + 14, percent(share), { class: "mid s11" })
+        : "",
+    ),
+    wide
+      ? text(x, base + 38, `largest share, mean of 64 rows: ${percent(n.all[s].largest)}`, {
+          class: "bold s12",
+        })
       : "",
-    wide ? rows.join("") : text(x, base + 14, short, { class: "second s11" }),
   ].join("");
+}
+
+/** What each costs, as bars. */
+function costs({ numbers: { all }, state, wide }: PageView): string {
+  const [{ tanh }] = all.slice(2);
+  const ms = [...all.map((one) => one.ms), ...(Number.isNaN(tanh) ? [] : [tanh])];
+  const names = [...NAMES, wide ? "its tanh alone" : "its tanh"];
+  return barPanels(names, `n = ${state.n}, d = ${2 ** state.power}`, wide, [
+    ["parameters", all.map(({ parameters }) => parameters), (value) => value.toLocaleString("en-US")],
+    ["multiply, add, tanh", all.map(({ work }) => work), count],
+    [wide ? "hidden numbers of all pairs, if kept" : "hidden numbers", all.map(({ bytes }) => bytes), size],
+    ["time here", ms, (time) => (Number.isNaN(time) ? "press Race" : `${number(time)} ms`)],
+  ]);
 }
 
 /** How many of the four lengths are drawn: those of the page, and those that the reader has gone to. */
@@ -85,14 +105,19 @@ function entropies({ numbers: n, state, wide }: PageView): string {
   const now = 2 ** state.power;
   const lengths = POWERS.map((power) => 2 ** power);
   const title = wide
-    ? "entropy of 64 shares, in nats, against the length d of the vectors"
-    : "entropy against d";
+    ? "entropy of 64 shares, in nats, against the length d of the vectors: means of 64 rows"
+    : "entropy of 64 shares against d";
   return [
-    text(x0 - 30, y0 - 12, title, { class: "second s12" }),
+    text(x0 - 30, y0 - (wide ? 30 : 20), title, { class: `second ${wide ? "" : "s12"}` }),
     axisOf("bottom", x, y1, lengths, { format: (d) => (d === 16 ? "d = 16" : String(d)) }),
-    axisOf("left", y, x0, [0, 2, 4], { gap: 8 }),
-    line(x0, y(LARGEST), x1, y(LARGEST), "lline dash"),
-    text(x0 + 6, y(LARGEST) - 5, "all equal: 4.16", { class: "third s11" }),
+    axisOf("left", y, x0, [0, 1, 2, 3, 4], { gap: 8 }),
+    ...[64, 8].map(
+      (keys) =>
+        line(x0, y(Math.log(keys)), x1, y(Math.log(keys)), "lline dash") +
+        text(x0 + 6, y(Math.log(keys)) - 5, `${keys} equal shares: ${number(Math.log(keys))}`, {
+          class: "third s11",
+        }),
+    ),
     line(x(now), y0, x(now), y1, "lline"),
     ...n.all.map(({ entropies, earlier }, s) => {
       const pointsOf = (values: readonly number[]) =>
@@ -111,7 +136,12 @@ function entropies({ numbers: n, state, wide }: PageView): string {
 }
 
 const picture = (view: PageView): string =>
-  view.numbers.all.map((_, s) => scorer(view, s)).join("") + entropies(view);
+  view.state.show === "shares"
+    ? [0, 1, 2].map((s) => scorer(view, s)).join("")
+    : (view.state.show === "cost" ? costs : entropies)(view);
+
+const lengthControl = ({ power }: Scorers) =>
+  html`<label>d <input type="range" min="4" max="10" step="2" value="${power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${2 ** power}"><output>${2 ** power}</output></label>`;
 
 const at = (state: Scorers) =>
   POWERS.indexOf(POWERS.reduce((a, b) => (Math.abs(b - state.power) < Math.abs(a - state.power) ? b : a)));
@@ -119,11 +149,12 @@ const at = (state: Scorers) =>
 export const page = definePage<Scorers, ScorersNumbers>({
   title: "Dot, scaled, additive",
   point:
-    "Three ways to score a query against a key. One saturates. One avoids that with a division. One does not saturate at first, but runs a small network for every pair.",
+    "Three ways to score a query against a key. One saturates. One avoids that with a division. One runs a small network for every pair.",
   minutes: 7,
   needs: ["saturation"],
   fields: {
     power: oneOf(POWERS, 6),
+    show: oneOf(SHOWN.map(([name]) => name)),
     n: oneOf([64, 128, 256, 512], 256),
     race: integer(0, 0, 1e6),
     lengths: integer(2, 2, 4),
@@ -134,24 +165,24 @@ export const page = definePage<Scorers, ScorersNumbers>({
       title: "The same data, three scores",
       state: {},
       text: ({
-        numbers: n,
+        numbers: { all },
         state,
-      }) => html`<p>One query, eight keys, ${2 ** state.power} random numbers each. Three scorers look at the same numbers.</p>
+      }) => html`<p>One query, eight keys, ${2 ** state.power} random numbers each. Three scorers read the same numbers and give each key a score (gray). Softmax makes shares of the scores (<b class="w">purple</b>).</p>
 <p><b>Dot</b>: multiply and add (Luong, 2015). <b>Scaled</b>: the same, divided by √d (Vaswani, 2017). <b>Additive</b>: a small network with a tanh for every pair (Bahdanau, 2014).</p>
-<p>With dot, the largest share is <b>${percent(Math.max(...n.all[0].shares))}</b>, with scaled ${percent(Math.max(...n.all[1].shares))}, with additive ${percent(Math.max(...n.all[2].shares))}. That is one row, and chance has a part in it: over 64 rows the means are ${percent(n.all[0].largest)}, ${percent(n.all[1].largest)} and ${percent(n.all[2].largest)}. <b>Change d</b>, and watch all three columns.</p>`,
+<p>The largest share is <b>${largest(all[0])}</b> with dot, ${largest(all[1])} with scaled and ${largest(all[2])} with additive. That is one row, and chance has a part in it: over 64 rows the means are ${percent(all[0].largest)}, ${percent(all[1].largest)} and ${percent(all[2].largest)}. <b>Change d</b>, and watch the scores first, then the shares.</p>`,
     },
     {
       title: "As vectors grow",
-      state: { power: 4 },
+      state: { power: 4, show: "entropy" },
       text: () =>
-        html`<p>Entropy says how spread out shares are. 64 equal shares have 4.16 nats; a single winner has 0. Here are the means of 64 rows at d = 16 and d = 64.</p>`,
+        html`<p>One number says how evenly a row is shared: its <b>entropy</b>, the sum of −p·ln p. 64 equal shares have ln 64 = 4.16 (the unit is called nats), 8 equal shares and 56 zeros have 2.08, and a single winner has 0.</p><p>Here are the means of 64 rows at d = 16 and d = 64.</p>`,
       predict: {
         question: "At d = 1024, how much of the 4.16 nats has the dot product left?",
         min: 0,
         max: 100,
         step: 1,
         start: 24,
-        unit: " %",
+        unit: " %",
         why: [
           [
             12,
@@ -159,34 +190,38 @@ export const page = definePage<Scorers, ScorersNumbers>({
             "It was less at each longer length already. Without the division, the spread of the scores at d = 1024 is 32, and the largest of 64 is far ahead.",
           ],
         ],
-        show: { power: 10, lengths: 4 },
+        show: { power: 10, lengths: 4, show: "entropy" },
         mark: (guess, { wide }) => {
           const { x, y } = plotAt(wide);
           const [cx, cy] = [x(1024), y((guess / 100) * LARGEST)];
           return (
-            element("circle", { cx, cy, r: 6, class: "none lk" }) +
-            text(cx - 10, cy - 8, "your guess", { class: "end tk s11 halo" })
+            element("circle", { cx, cy, r: 6, class: "none link" }) +
+            text(cx - 10, cy - 8, "your guess", { class: "end s11 halo" })
           );
         },
-        result: ({ numbers: n }) =>
-          html`It is <b>${percent(n.all[0].entropies[3] / LARGEST)}</b>, ${number(n.all[0].entropies[3])} nats: nearly every row gives almost everything to one key before anything is learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, about as much as at d = 16.`,
+        result: ({ numbers: { all } }) =>
+          html`It is <b>${percent(all[0].entropies[3] / LARGEST)}</b>, ${number(all[0].entropies[3])} nats, as if ${sharesOf(all[0].entropies[3])} of 64 keys shared everything: nearly every row gives almost all to one key before anything is learned. Scaled has ${number(all[1].entropies[3])} and additive ${number(all[2].entropies[3])}, about as much as at d = 16.`,
       },
     },
     {
       title: "Why additive needs no division",
-      state: { power: 10, lengths: 4 },
-      text: () => html`<p>A tanh is between −1 and 1, whatever its input. So a score is at most the sum of the absolute values in <i>w</i>. With the usual initial values, terms of random signs mostly cancel, so the score stays small. It does not grow with d.</p>
+      state: { power: 10, lengths: 4, show: "shares" },
+      text: ({
+        numbers: { all },
+        state,
+      }) => html`<p>At d = ${2 ** state.power} the scores of dot go from ${spread(all[0])}, those of additive from ${spread(all[2])}.</p>
+<p>A tanh is between −1 and 1, whatever its input. So a score is at most the sum of the absolute values in <i>w</i>, here ${number(all[2].bound, 2)}. Longer queries and keys cannot change that bound.</p>
 <p class="formula"><math><mo form="prefix" stretchy="false">|</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo><mo form="postfix" stretchy="false">|</mo><mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder><mo form="prefix" stretchy="false">|</mo><msub><mi>w</mi><mi>a</mi></msub><mo form="postfix" stretchy="false">|</mo></math></p>
-<p>The price: parameters to learn, and one tanh for every pair of words and every hidden number.</p>`,
+<p>Before training a score is far below it: the numbers of <i>w</i> have random signs, so they mostly cancel, and they begin smaller the more there are, like 1 ÷ √d. The division is in the initial values.</p>`,
     },
     {
       title: "Race",
-      state: { power: 6, n: 256, lengths: 4 },
+      state: { power: 6, n: 256, lengths: 4, show: "cost" },
       text: ({
         numbers: n,
         state,
       }) => html`<p>On paper all three grow like n²·d, and additive has ${timesOf(n, "work")} times the operations of scaled. A clock asks something else: ${state.n} queries and ${state.n} keys, in this page, on your machine.</p>
-<p>A dot product of all pairs is one matrix product, which machines do better than anything else. A tanh for every pair is not. Keeping the pairs’ hidden layer for training would take ${size(n.all[2].bytes)}; heed recomputes it instead.</p>`,
+<p>Dot products of all pairs are one matrix product, which processors do better than anything else. Additive has parameters to learn, and one tanh for every pair and every hidden number. Keeping these for training would take ${size(n.all[2].bytes)}; heed computes them again instead.</p>`,
       predict: {
         question: "How many times as long as scaled does additive take?",
         ...{ min: 0, max: 11, step: 1, start: 1, unit: "" },
@@ -198,43 +233,51 @@ export const page = definePage<Scorers, ScorersNumbers>({
             "You counted operations. But a processor does eight or more multiplications of a matrix product at once, and one tanh is a program of its own.",
           ],
         ],
-        show: ({ race }) => ({ power: 6, lengths: 4, race: Math.max(1, race) }),
+        show: ({ race }) => ({ power: 6, lengths: 4, show: "cost", race: Math.max(1, race) }),
         mark: (guess, { wide }) =>
           guessText(
-            wide ? 590 : 365,
-            wide ? 324 : 144,
+            wide ? 720 : 284,
+            panelsAt(4, wide).top(3),
             `${(2 ** guess).toLocaleString("en-US")} ×`,
-            wide ? "" : "end",
+            "end",
           ),
-        result: ({ numbers: n }) =>
-          Number.isNaN(n.all[2].ms)
+        result: ({ numbers: { all } }) =>
+          Number.isNaN(all[2].ms)
             ? html`The page measures it.`
-            : html`Here it took <b>${timesOf(n, "ms")} times</b> as long: ${number(n.all[2].ms)} ms against ${number(n.all[1].ms)} ms.`,
+            : html`Here it took <b>${timesOf({ all }, "ms")} times</b> as long: ${number(all[2].ms)} ms against ${number(all[1].ms)} ms. As many tanh and nothing else take ${number(all[2].tanh)} ms, one after the other on one core.`,
       },
       // A time of the machine that built the page says nothing.
       staticState: {},
     },
     {
       title: "Which one, then?",
-      state: { power: 6, lengths: 4 },
-      text: ({ numbers: n }) =>
-        html`<p>Scaled is what almost every model uses: no parameters, the speed of a matrix product, and scores that begin where softmax can learn. Plain dot is for vectors of very few numbers: at d = 16 it keeps ${number(n.all[0].entropies[0])} of 4.16 nats, where scaled keeps ${number(n.all[1].entropies[0])}. Additive is at its best where queries and keys are of different kinds and lengths, as in the first translators, and where there are few of them.</p>`,
+      state: { power: 6, lengths: 4, show: "cost" },
+      text: ({ numbers: { all } }) =>
+        html`<p><b>Scaled</b> is what almost every model uses: no parameters, the speed of a matrix product, and scores that begin where softmax can learn.</p><p><b>Dot</b> saves one division for each score, and pays for it: at d = 16 it keeps ${number(all[0].entropies[0])} of 4.16 nats, where scaled keeps ${number(all[1].entropies[0])}.</p><p><b>Additive</b> takes queries and keys of different lengths, as in the first translators. Its time matters less where pairs are few.</p>`,
     },
   ],
   picture,
-  label: ({ numbers: n, state }) =>
-    `Three columns at d = ${2 ** state.power}: ${n.all.map((one, s) => `${NAMES[s]}, largest of eight shares ${percent(Math.max(...one.shares))}`).join("; ")}.`,
-  caption: ({ numbers: n, state }) =>
-    html`d = ${2 ** state.power}: of 4.16 nats, dot keeps <b>${number(n.all[0].entropies[at(state)])}</b>, scaled ${number(n.all[1].entropies[at(state)])}, additive ${number(n.all[2].entropies[at(state)])}.${Number.isNaN(n.all[0].ms) ? html` At n = ${state.n} additive’s hidden layer would take ${size(n.all[2].bytes)}.` : html` Race at n = ${state.n}: ${n.all.map((one, s) => `${NAMES[s]} ${number(one.ms)} ms`).join(", ")}.`}`,
+  label: ({ numbers: { all }, state }) =>
+    `Dot, scaled and additive at d = ${2 ** state.power}: ${all.map((one, s) => `${NAMES[s]}, largest of eight shares ${largest(one)}`).join("; ")}.`,
+  caption: ({ numbers: { all }, state }) => {
+    if (state.show === "shares")
+      return html`d = ${2 ** state.power}: the largest of eight shares is <b>${largest(all[0])}</b> with dot, ${largest(all[1])} with scaled, ${largest(all[2])} with additive.`;
+    if (state.show === "cost")
+      return html`At n = ${state.n} additive’s hidden layers would take ${size(all[2].bytes)}, if kept.${Number.isNaN(all[0].ms) ? "" : html` Times: ${all.map((one, s) => `${NAMES[s]} ${number(one.ms)} ms`).join(", ")}.`}`;
+    const [dot, scaled, additive] = all.map(({ entropies }) => entropies[at(state)]);
+    return html`d = ${2 ** state.power}: of 4.16 nats, dot keeps <b>${number(dot)}</b>, like ${sharesOf(dot)} equal shares; scaled ${number(scaled)}, like ${sharesOf(scaled)}; additive ${number(additive)}, like ${sharesOf(additive)}.`;
+  },
   control: ({ state }) =>
-    html`<label>d <input type="range" min="4" max="10" step="2" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>`,
+    state.show === "cost"
+      ? html`<button type="button" data-act="race">Race</button>${choice(
+          "",
+          [64, 256, 512].map((size) => [size, `n = ${size}`] as const),
+          state.n,
+          "n",
+        )}`
+      : lengthControl(state),
   more: ({ state }) =>
-    html`<button type="button" data-act="race">Race</button>${choice(
-      "",
-      [64, 256, 512].map((size) => [size, `n = ${size}`] as const),
-      state.n,
-      "n",
-    )}${throwControl(state.seed)}`,
+    html`${choice("", SHOWN, state.show, "show")}${state.show === "cost" ? lengthControl(state) : ""}${throwControl(state.seed)}`,
   carry: ({ seed }) => ({ seed }),
   actions: {
     throw: throwAgain,
@@ -312,11 +355,11 @@ for row in shares:
   recall: [
     [
       "All three are said to cost n²·d. Why is one so much slower?",
-      "Dot products of all pairs are one matrix product. Additive needs a tanh for every pair and hidden number, which no matrix unit does.",
+      "Dot products of all pairs are one matrix product. Additive needs a tanh for every pair and hidden number: they take nearly all of its time.",
     ],
     [
       "Why does additive attention not saturate at first, without any division?",
-      "A tanh is at most 1, so a score is at most the sum of the absolute values in w, however long queries and keys are.",
+      "The numbers of w begin small, like 1 ÷ √d, with random signs, so their sum stays small; and no tanh is larger than 1, however long queries and keys are.",
     ],
   ],
   limits:

@@ -5,9 +5,9 @@ import { compute, type ScorersNumbers } from "./compute.ts";
 import { page } from "./page.ts";
 
 test("the caption has the bytes that the first task asks for, on a phone as well", async () => {
-  const view = await viewOf("scorers", { n: 512, power: 8 });
+  const view = await viewOf("scorers", { n: 512, power: 8, show: "cost" });
   expect(textOf(page.caption({ ...view, wide: false } as never))).toContain(
-    "At n = 512 additive’s hidden layer would take 256 MiB.",
+    "At n = 512 additive’s hidden layers would take 256 MiB, if kept.",
   );
 });
 
@@ -73,8 +73,28 @@ test("additive has 2.5 times the operations of scaled, and a guess of that is an
   expect(textOf(text(view as never))).toContain("additive has 2.5 times the operations of scaled");
   expect(textOf(predict!.result(view as never))).toBe("The page measures it.");
   const [dot, scaled, additive] = (view.numbers as ScorersNumbers).all;
-  const timed = { all: [dot, { ...scaled, ms: 0.5 }, { ...additive, ms: 150 }] };
-  expect(textOf(predict!.result({ ...view, numbers: timed } as never))).toContain(
-    "<b>300 times</b> as long: 150 ms",
-  );
+  const timed = { all: [dot, { ...scaled, ms: 0.5 }, { ...additive, ms: 150, tanh: 130 }] };
+  const result = textOf(predict!.result({ ...view, numbers: timed } as never));
+  expect(result).toContain("<b>300 times</b> as long: 150 ms");
+  expect(result).toContain("As many tanh and nothing else take 130 ms");
+});
+
+test("additive's scores do not grow with d because w begins like 1 ÷ √d: the bound of a tanh alone grows as dot's scores do", () => {
+  const at = (power: number) => compute({ ...page.initial, power }).all;
+  const [short, long] = [at(4), at(10)];
+  // From d = 16 to 1024 the sum of |w| grows by about √64.
+  expect(long[2].bound / short[2].bound).toBeGreaterThan(6);
+  expect(Math.max(...long[2].scores.map(Math.abs))).toBeLessThan(0.1 * long[2].bound);
+  expect(Math.max(...long[0].scores.map(Math.abs))).toBeGreaterThan(20);
+});
+
+test("each picture has one subject: shares at first, entropies with their definition, costs with the race", async () => {
+  const shown = await Promise.all(page.steps.map(({ state }) => viewOf("scorers", state as object)));
+  const pictures = shown.map((view) => page.picture(view as never));
+  for (const [at, picture] of pictures.entries()) {
+    expect(picture.includes("largest share, mean of 64 rows: 89"), `stop ${at + 1}`).toBe(at === 0);
+    expect(picture.includes("entropy of 64 shares"), `stop ${at + 1}`).toBe(at === 1);
+    expect(picture.includes("parameters"), `stop ${at + 1}`).toBe(at >= 3);
+  }
+  expect(textOf(page.caption(shown[0] as never))).not.toContain("nats");
 });

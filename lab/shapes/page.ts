@@ -76,10 +76,10 @@ export const page = definePage<Shapes, ShapesNumbers>({
           const { u, sLeft: x, row: y } = callAt(wide);
           const length = guessSide(guess, u);
           return (
-            element("rect", { x, y, width: length, height: length, class: "none lk dash" }) +
+            element("rect", { x, y, width: length, height: length, class: "none link dash" }) +
             // Below the largest, so that no guess crosses a label.
             text(x + 20 * u, y + guessSide(LARGEST_GUESS, u) + (wide ? 15 : 14), "dashed: your guess", {
-              class: "mid tk bold s11",
+              class: "mid bold s11",
             })
           );
         },

@@ -5,7 +5,7 @@
 import { longformer, scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
 import { performerAttention } from "../../src/nn/history/index.ts";
 import { budgetOf, Draws, featuresOf, type HeadData, headOf, KINDS, type Kind, wholeMatrix } from "./data.ts";
-import { showsTiles } from "./shown.ts";
+import { BANDS, showsTiles } from "./shown.ts";
 
 /** What a reader changes. */
 export type Variants = {
@@ -17,9 +17,6 @@ export type Variants = {
   readonly spread: number;
   /** How much work Longformer and Performer are given: 0, 1 or 2. */
   readonly budget: number;
-  /** The crosshair, in sixteenths: of the queries and of the keys. */
-  readonly band: number;
-  readonly column: number;
   /** "errors", "tiles" or "cost". */
   readonly show: string;
   /** Tiles that Flash has done, 0 to 8. */
@@ -84,8 +81,6 @@ export interface VariantsNumbers {
   readonly features: number;
   readonly ways: readonly Way[];
   readonly rows: readonly Row[];
-  /** Largest difference between Flash and the whole matrix in float32, in units in the last place of the row's largest number. */
-  readonly ulps: number;
   /** Empty where they are not shown. */
   readonly costs: readonly VariantCost[];
   /** The query of the tiles, and its eight tiles; empty where neither picture nor listing shows them. */
@@ -95,8 +90,6 @@ export interface VariantsNumbers {
   readonly merged: readonly (readonly [number, number])[];
 }
 
-/** Sixteenths of a map. */
-export const BANDS = 16;
 const size = (numbers: Float64Array): number => Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0));
 const minus = (a: Float64Array, b: Float64Array) => a.map((x, i) => x - b[i]);
 const double = (t: Tensor) => tensor(t.toFloat64(), t.shape);
@@ -115,7 +108,6 @@ function mapOf(weights: Float64Array, n: number): number[][] {
 interface Measured {
   readonly head: HeadData;
   readonly ways: readonly Way[];
-  readonly ulps: number;
 }
 
 const cache = new Map<string, Promise<Measured>>();
@@ -168,15 +160,8 @@ async function measure(kind: Kind, spread: number, budget: number, seed: number)
       windowShare,
     };
   };
-  let ulps = 0;
-  for (let i = 0; i < n; i++) {
-    const row = materialized.subarray(i * d, (i + 1) * d);
-    const unit = 2 ** (Math.floor(Math.log2(row.reduce((top, x) => Math.max(top, Math.abs(x)), 0))) - 23);
-    for (const [e, x] of row.entries()) ulps = Math.max(ulps, Math.abs(flash[i * d + e] - x) / unit);
-  }
   return {
     head,
-    ulps,
     ways: [
       way(materialized, p, 1),
       way(flash, p, 1),
@@ -188,8 +173,8 @@ async function measure(kind: Kind, spread: number, budget: number, seed: number)
 
 /** The numbers of a state. */
 export async function compute(state: Variants): Promise<VariantsNumbers> {
-  const { data, visited, spread, budget, band, show, n: raced, race, seed } = state;
-  const { head, ways, ulps } = await measured(data as Kind, spread, budget, seed);
+  const { data, visited, spread, budget, show, n: raced, race, seed } = state;
+  const { head, ways } = await measured(data as Kind, spread, budget, seed);
   const [n, d] = head.query.shape;
   const rows: Row[] = [];
   for (const kind of visited) {
@@ -201,7 +186,8 @@ export async function compute(state: Variants): Promise<VariantsNumbers> {
     thrown.set(name, throws.set(seed, errors));
     rows.push({ kind, errors, throws: [...throws.values()] });
   }
-  const query = Math.floor((band + 0.5) * (n / BANDS));
+  // In the middle, where the local data has its largest score in a later tile.
+  const query = Math.floor((8.5 * n) / BANDS);
   // Loaded when they are shown.
   const tiles = showsTiles(state) ? (await import("./tiles.ts")).tilesOf(head, query) : undefined;
   return {
@@ -210,7 +196,6 @@ export async function compute(state: Variants): Promise<VariantsNumbers> {
     ...budgetOf(n, budget),
     ways,
     rows,
-    ulps,
     // What plans them is loaded when they are shown.
     costs: show === "cost" ? (await import("./costs.ts")).costsOf(raced, race > 0) : [],
     query,

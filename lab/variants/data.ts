@@ -92,9 +92,6 @@ export const budgetOf = (n: number, budget: number) => ({
   features: [n / 8, n / 2, 2 * n][budget],
 });
 
-/** Tiles of a row. */
-export const TILES = 8;
-
 /** The three passes of the formula: all products, scale and softmax of all rows, the weighted sums. */
 export const PASSES = {
   products: (query: Tensor, key: Tensor): Tensor => matmul(query, key, { transposeB: true }),

@@ -1,7 +1,7 @@
 /** How wrong each way is on each kind of data. */
 import { element, text } from "../../src/view/plot/svg.ts";
 import { line, pressable, rect } from "../frame/marks.ts";
-import { COLORS, KIND_NAMES, KIND_NOTES, kindOf, type VariantsView, WAYS } from "./state.ts";
+import { KIND_NAMES, KIND_NOTES, kindOf, type VariantsView, WAYS, wayMark } from "./state.ts";
 
 /** Where the errors are: left edge, ends of the axis, the first row and the height of a row. */
 export const errorsAt = (wide: boolean) =>
@@ -64,12 +64,10 @@ export function errors(view: VariantsView): string {
       // The band over the throws, where there is more than one.
       ...(entry.throws.length > 1 ? [1, 2] : []).map((w) => {
         const all = entry.throws.map((errors) => x(errors[w]));
-        const style = { rx: 4, class: `f${COLORS[w + 1]} soft` };
+        const style = { rx: 4, class: "fthird soft" };
         return rect(Math.min(...all) - 3, y - 9, Math.max(...all) + 3, y + 9, style);
       }),
-      ...entry.errors.map((error, w) =>
-        element("circle", { cx: x(error), cy: y, r: chosen ? 7 : 5, class: `f${COLORS[w + 1]}` }),
-      ),
+      ...entry.errors.map((error, w) => wayMark(w + 1, x(error), y, chosen ? 7 : 5)),
     );
     if (chosen && wide)
       for (const w of [1, 2]) {
@@ -77,7 +75,7 @@ export function errors(view: VariantsView): string {
         const right = entry.errors[w] > other;
         parts.push(
           text(x(entry.errors[w]) + (right ? 11 : -11), y + 4, WAYS[w + 1], {
-            class: `t${COLORS[w + 1]} bold s12 halo ${right ? "" : "end"}`,
+            class: `bold s12 halo ${right ? "" : "end"}`,
           }),
         );
       }

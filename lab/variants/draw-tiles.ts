@@ -2,12 +2,13 @@
 import { element, text } from "../../src/view/plot/svg.ts";
 import { line, named, rect } from "../frame/marks.ts";
 import { number } from "../frame/words.ts";
-import { TILES, type VariantsView } from "./state.ts";
+import { TILES } from "./shown.ts";
+import type { VariantsView } from "./state.ts";
 
-/** Flash on the row under the crosshair: its scores by tiles, and all that is kept. */
+/** Flash on one row: its scores by tiles, and all that is kept. */
 export function tiles(view: VariantsView): string {
   const { numbers: n, state, wide } = view;
-  const [x0, x1, y0, y1] = wide ? [40, 830, 300, 400] : [24, 360, 150, 210];
+  const [x0, x1, y0, y1] = wide ? [40, 830, 70, 330] : [24, 360, 52, 186];
   const all = n.tiles.flatMap(({ scores }) => scores);
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const y = (score: number) => y1 - ((score - low) / (high - low || 1)) * (y1 - y0);
@@ -15,9 +16,14 @@ export function tiles(view: VariantsView): string {
   const each = n.n / TILES;
   const now = state.tile === 0 ? undefined : n.tiles[state.tile - 1];
   const parts: string[] = [
-    text(x0 - (wide ? 24 : 16), y0 - 24, `Flash, query ${n.query}: its ${n.n} scores in tiles of ${each}`, {
-      class: wide ? "bold" : "bold s12",
-    }),
+    text(
+      x0 - (wide ? 24 : 16),
+      y0 - 24,
+      `Flash, one word as query (${n.query}): its ${n.n} scores in tiles of ${each}`,
+      {
+        class: wide ? "bold" : "bold s12",
+      },
+    ),
   ];
   for (const [t, { scores }] of n.tiles.entries()) {
     const x = x0 + t * width;
@@ -30,16 +36,16 @@ export function tiles(view: VariantsView): string {
       element("path", {
         // One outline with whole heights: the picture of the markup stays small.
         d: `M${x} ${y1}${scores.map((score) => `V${Math.round(y(score))}h${Number(step.toFixed(3))}`).join("")}V${y1}`,
-        class: done ? "fw" : "fthird soft",
+        class: done ? "fthird" : "fthird soft",
       }),
     );
   }
   if (now !== undefined) {
     const edge = x0 + state.tile * width;
     parts.push(
-      named("maximum", line(x0, y(now.maximum), edge, y(now.maximum), "lq")),
+      named("maximum", line(x0, y(now.maximum), edge, y(now.maximum), "link")),
       text(Math.min(edge, x1 - 80), y(now.maximum) - 6, `maximum so far ${number(now.maximum)}`, {
-        class: "tq s12 halo end",
+        class: "bold s12 halo end",
       }),
     );
   }
@@ -70,7 +76,7 @@ export function tiles(view: VariantsView): string {
       bar(
         base + 4,
         state.tile === 0 ? 0 : 1 / TILES,
-        "fw",
+        "fthird",
         wide
           ? `scores in memory with Flash: ${state.tile === 0 ? 0 : each}, now and always`
           : `Flash: ${state.tile === 0 ? 0 : each}`,

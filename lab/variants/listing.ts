@@ -2,8 +2,8 @@
 import type { Listings } from "../frame/page.ts";
 import { codeLines } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
-import { showsTiles } from "./shown.ts";
-import { TILES, type VariantsView } from "./state.ts";
+import { showsTiles, TILES } from "./shown.ts";
+import type { VariantsView } from "./state.ts";
 
 /** The listings of the page. */
 export const code: Listings<Variants, VariantsNumbers> = {

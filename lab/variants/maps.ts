@@ -1,18 +1,18 @@
 /** The maps of weights of the four ways. */
 import { element, text } from "../../src/view/plot/svg.ts";
 import { named, weightClass } from "../frame/marks.ts";
-import { percent } from "../frame/words.ts";
-import { BANDS, COLORS, SHORT, type VariantsView, WAY_KEYS, WAYS, wrong } from "./state.ts";
+import { BANDS } from "./shown.ts";
+import { SHORT, type VariantsView, WAY_KEYS, WAYS, wayMark, wrong } from "./state.ts";
 
 /** Where the maps are: corner, size, distance from one to the next. */
-export const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
+const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
 
 /** Every second color of the scale: neighbors in a map are then often alike. */
 const mapClass = (weight: number) => `w${2 * Math.round(Number(weightClass(weight).slice(1)) / 2)}`;
 
-/** The four maps of weights, with the crosshair. */
+/** The four maps of weights. */
 export function maps(view: VariantsView): string {
-  const { numbers: n, state, wide } = view;
+  const { numbers: n, wide } = view;
   const [x0, y0, size, step] = mapsAt(wide);
   const unit = size / BANDS;
   const parts: string[] = [];
@@ -41,9 +41,12 @@ export function maps(view: VariantsView): string {
       element("rect", { width: BANDS, height: BANDS, class: ground }) +
       [...paths].map(([color, { d }]) => element("path", { d, class: color })).join("");
     parts.push(
-      text(x, wide ? 20 : 14, (wide ? WAYS : SHORT)[w], {
-        class: `bold ${w === 0 ? "" : `t${COLORS[w]}`} ${wide ? "s15" : "s12"}`,
+      wayMark(w, x + 6, wide ? 15 : 10, wide ? 6 : 4),
+      text(w === 0 ? x : x + 18, wide ? 20 : 14, (wide ? WAYS : SHORT)[w], {
+        class: `bold ${wide ? "s15" : "s12"}`,
       }),
+      // Its error is a number on a phone, too.
+      wide || w < 2 ? "" : text(x, y0 + size + 14, wrong(way.error), { class: "bold s12" }),
       named(
         WAY_KEYS[w],
         element(
@@ -74,36 +77,5 @@ export function maps(view: VariantsView): string {
         text(x, y0 + size + 20, `wrong by ${wrong(way.error)}`, { class: `${w > 1 ? "bold" : "second"}` }),
       );
   }
-  const [cx, cy] = [state.column * unit, y0 + state.band * unit];
-  const here = n.ways.map((way) => percent(way.map[state.band][state.column]));
-  const words = n.n / BANDS;
-  const from = (band: number) => `${band * words}–${(band + 1) * words - 1}`;
-  const position = `words ${from(state.band)} look at words ${from(state.column)}`;
-  parts.push(
-    element(
-      "g",
-      {
-        "data-drag": "cross:",
-        "data-key": "cross:",
-        tabindex: "0",
-        role: "application",
-        class: "drag free",
-        "aria-label": `Crosshair, moved by arrow keys. ${position}: ${WAYS.map((way, w) => `${way} ${here[w]}`).join(", ")}`,
-      },
-      [0, 1, 2, 3]
-        .map(
-          (w) =>
-            element("rect", { x: x0 + w * step, y: cy, width: size, height: unit, class: "none lline" }) +
-            element("rect", { x: x0 + w * step + cx, y: cy, width: unit, height: unit, class: "none lq" }),
-        )
-        .join("") + element("rect", { x: x0, y: y0, width: 3 * step + size, height: size, class: "hit" }),
-    ),
-  );
-  if (wide)
-    for (const [w, share] of here.entries())
-      parts.push(
-        text(x0 + w * step, y0 + size + 38, w === 0 ? `${position}: ${share}` : "", { class: "tq s12" }),
-        w === 0 ? "" : text(x0 + w * step + size, y0 + size + 20, share, { class: "tq s12 end" }),
-      );
   return parts.join("");
 }

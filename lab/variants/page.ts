@@ -11,10 +11,9 @@ import { costs } from "./draw-costs.ts";
 import { errors, errorsAt, errorX } from "./draw-errors.ts";
 import { tiles } from "./draw-tiles.ts";
 import { code } from "./listing.ts";
-import { maps, mapsAt } from "./maps.ts";
-import { RACE } from "./shown.ts";
+import { maps } from "./maps.ts";
+import { RACE, TILES } from "./shown.ts";
 import {
-  BANDS,
   fields,
   KIND_LABELS,
   KIND_NAMES,
@@ -26,7 +25,6 @@ import {
   SIZES,
   SPREADS,
   spreadText,
-  TILES,
   type VariantsView,
   WAYS,
   wrong,
@@ -85,27 +83,28 @@ export const page = definePage<Variants, VariantsNumbers>({
       state: {},
       text: (
         view,
-      ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute one head. Each square shows who looks at whom, a stronger color for more.</p>
-<p><b class="w">Flash</b> computes all weights but keeps none. <b class="k">Longformer</b> computes only those of nearby words and of word 0. <b class="v">Performer</b> computes no weight at all; it estimates sums of them from random features.</p>
-<p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. <b>Press another row</b>: each has other data, and the dots change places. One throw of random numbers may be luck, so <b>throw again</b>: bands show how far all throws are apart.</p>`,
+      ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute one head. Each square shows who looks at whom: a row is a word that looks, and a stronger color is more.</p>
+<p><b>Flash</b> computes all weights but keeps none. <b>Longformer</b> computes only those of nearby words and of word 0. <b>Performer</b> computes no weight at all; it estimates sums of them from random numbers.</p>
+<p>How good is an output? Its distance from the exact one, as a share of the exact one’s size: 0 % is exact, and who answers 0 everywhere is wrong by 100 %. ${KIND_PLACES[kindOf(view)]}, Longformer is wrong by <b>${wrong(view.numbers.ways[2].error)}</b> and Performer by ${wrong(view.numbers.ways[3].error)}. <b>Press another row</b>: with other data the marks change places.</p>`,
     },
     {
       title: "Flash: nothing is left out",
-      state: { show: "tiles", tile: 3 },
+      state: { show: "tiles", tile: 4 },
       text: (
         view,
       ) => html`<p>Softmax needs the largest score of a row before it can begin. Flash begins anyway. It takes a tile of scores, with the largest <em>so far</em>; when a later tile has a larger one, it multiplies its sums by <i>e</i> to the power of the old maximum <i>m</i> minus the new one <i>m</i>′. So for the output <i>o</i>, before it is divided by the sum:</p>
 <p class="formula"><math><mi>o</mi><mo>←</mo><mi>o</mi><mo>·</mo><msup><mi>e</mi><mrow><mi>m</mi><mo>−</mo><msup><mi>m</mi><mo>′</mo></msup></mrow></msup><mo>+</mo><munder><mo>∑</mo><mi>j</mi></munder><msup><mi>e</mi><mrow><msub><mi>s</mi><mi>j</mi></msub><mo>−</mo><msup><mi>m</mi><mo>′</mo></msup></mrow></msup><msub><mi>v</mi><mi>j</mi></msub></math></p>
-<p>Press <b>next tile</b>. The memory it needs never grows. The result is the same: over all rows Flash and the whole matrix differ by at most ${number(view.numbers.ulps, 2)} units in the last place of a row’s largest number, which is rounding.</p>`,
+<p>Press <b>next tile</b>. The memory it needs never grows, and the result is the same: of the exact output, the whole matrix in float32 is wrong by ${wrong(view.numbers.ways[0].error)} and Flash by ${wrong(view.numbers.ways[1].error)}. Both are rounding.</p>`,
     },
     {
       title: "Longformer: a window of neighbors",
-      state: { data: "local" },
-      about: ({ data }) => data === "local",
-      text: (
-        view,
-      ) => html`<p>A window of ${view.numbers.window} words to each side, and word 0, which every word sees and which sees every word. All else is masked and never computed.</p>
-<p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].windowShare)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}.</p>`,
+      state: { data: "random" },
+      about: ({ data }) => data === "random",
+      text: ({
+        numbers: { n, window, ways },
+      }) => html`<p>A window of ${window} words to each side, and word 0, which every word sees and which sees every word. All else is masked, and a tile of scores that is masked as a whole is never computed.</p>
+<p>That is right where words look nearby. Here every number is random, so a row looks a little at everything. The window holds ${percent(ways[2].windowShare)} of the attention, and the output is wrong by <b>${wrong(ways[2].error)}</b>. The exact output is an average of ${n} unrelated values: they nearly cancel, so it is small. An average of fewer is larger.</p>
+<p>One draw may be luck. <b>Throw again</b>: bands show how far all throws are apart.</p>`,
     },
     {
       title: "Performer: random features",
@@ -113,8 +112,9 @@ export const page = definePage<Variants, VariantsNumbers>({
       about: ({ data }) => data === "sink",
       text: (
         view,
-      ) => html`<p><i>e</i><sup>q·k</sup> is the mean of φ<sub>r</sub>(q)·φ<sub>r</sub>(k) over random vectors <i>f</i><sub>r</sub>, the features. If each weight is such a product, the keys can be summed first, once for all queries, and n² is gone.</p>
+      ) => html`<p><i>e</i><sup>q·k</sup> is the mean of φ<sub>r</sub>(q)·φ<sub>r</sub>(k) over random vectors <i>f</i><sub>r</sub>, the features.</p>
 <p class="formula"><math><msub><mi>φ</mi><mi>r</mi></msub><mo>(</mo><mi>x</mi><mo>)</mo><mo>=</mo><mi>exp</mi><mo>(</mo><msub><mi>f</mi><mi>r</mi></msub><mo>·</mo><mi>x</mi><mo>−</mo><mfrac><mrow><mi>x</mi><mo>·</mo><mi>x</mi></mrow><mn>2</mn></mfrac><mo>)</mo></math></p>
+<p>So a sum over all keys becomes φ(q) times the sum of φ(k)·v, and that sum is made once for all queries: n² is gone.</p>
 <p>But a few huge terms decide the mean of exponentials. The larger queries and keys are, the more features it takes to find them. Here word 0 is a sink: its key is very large. Performer’s error is ${wrong(view.numbers.ways[3].error)}, and Longformer, which always sees word 0, has ${wrong(view.numbers.ways[2].error)}.</p>`,
     },
     {
@@ -160,17 +160,19 @@ export const page = definePage<Variants, VariantsNumbers>({
       state: { show: "cost" },
       text: (
         view,
-      ) => html`<p>Press <b>Race</b>: each way once, here, at n = ${view.state.n.toLocaleString("en-US")}.</p>
+      ) => html`<p>The whole matrix and Flash do the same matrix products. Do they take the same time? Press <b>Race</b>: each way once, here, at n = ${view.state.n.toLocaleString("en-US")}.</p>
 ${view.numbers.costs[0]?.ms > 0 ? html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>` : ""}
-<p>The whole matrix and Flash do the same matrix products. ${passesOf(view)} Flash does softmax while a tile is at hand, and keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)} where the whole matrix keeps ${view.numbers.costs.length === 0 ? "all scores and weights" : byteCount(view.numbers.costs[0].bytes)}.</p>
-<p>Here Longformer has ${RACE.window} neighbors to each side and Performer ${RACE.features} features, whatever n. So twice the words are twice the work for them, and four times the work for the other two. <b>Change n</b>: the axes stay.</p>
+<p>${passesOf(view)} Flash does softmax while a tile is at hand, and keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)} where the whole matrix keeps ${view.numbers.costs.length === 0 ? "all scores and weights" : byteCount(view.numbers.costs[0].bytes)}.</p>
+<p>Here Longformer has ${RACE.window} neighbors to each side and Performer ${RACE.features} features, whatever n. So twice the words are about twice the work for them, and four times the work for the other two. Longformer’s work is that of all tiles that its window touches. <b>Change n</b>: the axes stay.</p>
 <p>So try the exact way first. The others are for texts so long that even Flash is too slow, or for heads whose pattern is known.</p>`,
     },
   ],
   picture: (view) =>
     view.state.show === "cost"
       ? costs(view)
-      : maps(view) + (view.state.show === "tiles" ? tiles(view) : errors(view)),
+      : view.state.show === "tiles"
+        ? tiles(view)
+        : maps(view) + errors(view),
   label: (view) =>
     view.state.show === "cost"
       ? `Operations, memory and time of ${WAYS.join(", ")} at n = ${view.state.n.toLocaleString("en-US")}.`
@@ -198,12 +200,14 @@ ${choice(
   state.n,
   "n",
 )}`;
-    return choice(
+    const data = choice(
       "",
       KIND_LABELS.map((name, kind) => [kind, name] as const),
       KINDS.indexOf(state.data),
       "data",
     );
+    // Where the text asks for it.
+    return html`${data}${state.data === "random" ? throwControl(state.seed) : ""}`;
   },
   more: ({ state }) =>
     html`${choice("", SHOWN, state.show, "show")}${
@@ -220,7 +224,7 @@ ${choice(
             state.budget,
             "budget",
           )}</label>
-${throwControl(state.seed)}`
+${state.data === "random" ? "" : throwControl(state.seed)}`
         : ""
     }`,
   carry: ({ seed }) => ({ seed }),
@@ -229,21 +233,6 @@ ${throwControl(state.seed)}`
     data: ({ state }, kind) => seeing(state, Number(kind)),
     race: ({ state }) => ({ race: state.race + 1 }),
     n: (_, n) => ({ n: Number(n), race: 0 }),
-  },
-  drags: {
-    cross: {
-      move: ({ wide }, _, { x, y }) => {
-        const [x0, y0, size, step] = mapsAt(wide);
-        return {
-          band: Math.floor(((y - y0) / size) * BANDS),
-          column: Math.floor(((Math.max(0, x - x0) % step) / size) * BANDS),
-        };
-      },
-      key: ({ state }, _, dx, dy) => ({
-        column: state.column + Math.sign(dx),
-        band: state.band - Math.sign(dy),
-      }),
-    },
   },
   code,
   table: ({ numbers: n, state }) => ({

@@ -1,9 +1,11 @@
 /** The first state of the page on variants, and names that its drawings share. */
+import { element } from "../../src/view/plot/svg.ts";
 import { integer, numbers, oneOf, type StateFields } from "../frame/fields.ts";
 import type { LabView } from "../frame/page.ts";
 import { seed } from "../frame/throw.ts";
 import { number, percent, superscript } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
+import { TILES } from "./shown.ts";
 
 /** What the drawing functions get. */
 export type VariantsView = LabView<Variants, VariantsNumbers>;
@@ -36,12 +38,6 @@ export const WAYS = ["Whole matrix", "Flash", "Longformer", "Performer"] as cons
 export const WAY_KEYS = ["whole", "flash", "longformer", "performer"] as const;
 /** Their names where there is little space. */
 export const SHORT = /* text */ ["matrix", "Flash", "Longf.", "Perf."] as const;
-/** Their colors. */
-export const COLORS = ["second", "w", "k", "v"] as const;
-/** Rows and columns of a map. */
-export const BANDS = 16;
-/** Tiles of a row. */
-export const TILES = 8;
 
 /** The factors of the scores, and the lengths of the race. */
 export const SPREADS = [1, 0.5, 0.25];
@@ -55,18 +51,27 @@ export const SHOWN = [
 
 /** What a reader can change. */
 export const fields: StateFields<Variants> = {
-  data: oneOf(KINDS),
+  data: oneOf(KINDS, "local"),
   visited: { ...numbers([0, 1, 2], integer(0, 0, KINDS.length - 1), () => true), address: "seen" },
   spread: oneOf(SPREADS),
   budget: integer(1, 0, 2),
-  band: integer(8, 0, BANDS - 1),
-  column: integer(3, 0, BANDS - 1),
   show: oneOf(SHOWN.map(([name]) => name)),
   tile: integer(0, 0, TILES),
   n: oneOf(SIZES, 2048),
   race: integer(0, 0, 1e6),
   seed,
 };
+
+/** The mark of a way: Flash is a disk, Longformer a square, Performer a triangle; the whole matrix has none. */
+export function wayMark(way: number, x: number, y: number, r: number): string {
+  if (way === 0) return "";
+  if (way === 1) return element("circle", { cx: x, cy: y, r, class: "link" });
+  const corners = way === 2 ? [-1, -1, 1, -1, 1, 1, -1, 1] : [-1.15, 1, 1.15, 1, 0, -1.1];
+  const points = corners
+    .map((corner, at) => ((at % 2 === 0 ? x : y) + 0.9 * r * corner).toFixed(1))
+    .join(" ");
+  return element("polygon", { points, class: "link" });
+}
 
 /** Index of the chosen kind. */
 export const kindOf = ({ state }: VariantsView) => KINDS.indexOf(state.data);

@@ -2,7 +2,8 @@
 import { mergeStates, scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { online } from "../../src/reference/index.ts";
 import type { TileStep } from "./compute.ts";
-import { type HeadData, TILES } from "./data.ts";
+import type { HeadData } from "./data.ts";
+import { TILES } from "./shown.ts";
 
 const round = (x: number) => Math.round(x * 1000) / 1000;
 

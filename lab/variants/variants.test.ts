@@ -120,3 +120,29 @@ test("the axes of work stay when n changes: of the matrix's bar a 64th is left a
   for (const share of [matrix / 64, flash / 64, performer / 8]) expect(share).toBeCloseTo(1, 1);
   expect(longformer).toBeLessThan(16);
 });
+
+test("the first stop says what an error is, and the window's explains one above 100 %", async () => {
+  const text = async (at: number) =>
+    textOf(page.steps[at].text((await viewOf("variants", page.steps[at].state as object)) as never));
+  expect(await text(0)).toContain("as a share of the exact one’s size");
+  expect(await text(2)).toMatch(
+    /the output is wrong by <b>1\d\d.%<\/b>. The exact output is an average of 512/,
+  );
+  const { ways } = await compute({ ...page.initial, data: "random" });
+  // A small output: of a value's size the error is small.
+  expect(ways[2].errorOverValues).toBeLessThan(0.2);
+});
+
+test("the race's Longformer computes whole tiles, more than its window, and the text says so", async () => {
+  const view = await viewOf("variants", { show: "cost" });
+  const { costs } = view.numbers as VariantsNumbers;
+  expect(costs[2].operations).toBeGreaterThan(2 * 4 * 64 * 2048 * 130);
+  expect(textOf(page.steps[5].text(view as never))).toContain("all tiles that its window touches");
+});
+
+test("the ways differ by their marks, not by the colors of queries, keys and values", async () => {
+  const view = await viewOf("variants", {});
+  expect(page.picture(view as never)).not.toMatch(/class="[^"]*\b[flt][qkv]\b/);
+  // On a phone the errors are numbers, too.
+  expect(page.picture({ ...view, wide: false } as never)).toMatch(/>2\.4.%<\/text>/);
+});

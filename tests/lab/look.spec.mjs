@@ -109,7 +109,7 @@ test("a phone has the second controls once the first was used, and Reset, link a
 }) =>
   visit("variants.html", { viewport: { width: 375, height: 812 }, hasTouch: true }, async (page) => {
     expect(await page.locator(".others").count()).toBe(0);
-    await page.locator('.control [data-act="data:1"]').tap();
+    await page.locator('.control [data-act="data:2"]').tap();
     await page.waitForSelector(".others");
     // The strip is under the thumb, and scrolls to its end.
     const strip =

@@ -120,6 +120,7 @@ test("cost: half of the frame by the slider's keys", ({ visit }) =>
 test("scorers: additive's hidden layer beyond 500 MiB, by keys", ({ visit }) =>
   visit("scorers.html", {}, async (page) => {
     await press(page, '.control [data-act="power"]', "End");
+    await press(page, '.others [data-act="show:cost"]', "Enter");
     await press(page, '.control [data-act="n:512"]', "Enter");
     expect(await ticked(page)).toBe(1);
   }));
@@ -183,6 +184,7 @@ test("variants: from the costs at the end of the text back to the errors, by key
     expect(page.url()).toContain("show=cost");
     await press(page, '.control [data-act="n:512"]', "Enter");
     await press(page, '.others [data-act="show:errors"]', "Enter");
+    await press(page, '.control [data-act="data:0"]', "Enter");
     await page.selectOption('.others [data-act="spread"]', "0.25");
     await expect(page.locator(".tasks .done")).toHaveCount(1);
   }));
