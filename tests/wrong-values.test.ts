@@ -220,7 +220,7 @@ const REFUSED: Row[] = [
   ["rope: true", "rope", "MultiHeadAttention: rope must be new Rope(…), got true", () => new N.MultiHeadAttention(4, 2, { rope: true })],
   ["DecoderBlock with a number as options", "options", "DecoderBlock: options must be an object, got 7", () => new N.DecoderBlock(4, 2, 7)],
   ["new Tensor: strides as a number", "strides", "new Tensor: strides must be a list of integers, got 7", () => new H.Tensor(four, [2, 2], "float32", 7)],
-  ["randint of an unknown dtype", "dtype", "randint: dtype must be one of", () => H.randint(0, 5, [2], { dtype: "int8" })],
+  ["randint of an unknown dtype", "dtype", "randint: dtype must be one of", () => H.randint(0, 5, [2], { dtype: "int" })],
   ["table with a text as highest", "highest", 'table: highest must be a number, got "3"', () => H.table([1, 2], { highest: "3" })],
   ["globalTokens of a function", "global-tokens", "globalTokens: expected a list of positions, got", () => H.globalTokens(() => 1)],
   ["reference.forward of a text", "sizes", "forward: q", () => R.forward("x", keys, keys, sizes)],

@@ -18,7 +18,7 @@ export type StoredDType = Exclude<FloatDType, "float64">;
 export type HalfDType = "float16" | "bfloat16";
 
 /** Arrays a tensor may hold. @beta */
-export type TypedData = Float32Array | Float64Array | Uint16Array | Uint8Array | Int32Array | BigInt64Array;
+export type TypedData = DataOf<DType>;
 
 /** The array that holds a dtype. @beta */
 export type DataOf<D extends DType> = D extends "float32" ? Float32Array
@@ -103,6 +103,18 @@ const ROWS = {
     bits: { fraction: 2, lowest: -14, overflow: 0x7c, nan: 0x7f },
   },
 } satisfies { readonly [D in DType]: DTypeRow<D> }; // biome-ignore format: a row a dtype
+
+/** Dtypes that only files have: integers of other widths, and 8-bit floats as raw bytes, under their safetensors name. */
+export const FILE_ROWS = {
+  int8: { bytes: 1, array: Int8Array, safetensors: "I8", npy: "i1" },
+  F8_E8M0: { bytes: 1, array: Uint8Array, safetensors: "F8_E8M0" },
+  F8_E4M3FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E4M3FNUZ" },
+  F8_E5M2FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E5M2FNUZ" },
+  int16: { bytes: 2, array: Int16Array, safetensors: "I16", npy: "i2" },
+  uint16: { bytes: 2, array: Uint16Array, safetensors: "U16", npy: "u2" },
+  uint32: { bytes: 4, array: Uint32Array, safetensors: "U32", npy: "u4" },
+  uint64: { bytes: 8, array: BigUint64Array, safetensors: "U64", npy: "u8" },
+} as const;
 
 /** The table: one row a dtype. */
 export const DTYPES: Readonly<Record<DType, DTypeRow>> = ROWS;

@@ -5,25 +5,13 @@
  * row-major; where byte order and alignment allow, `data` is a view of the bytes.
  */
 import type { ArrayClass, DType, DTypeRow, TypedData } from "../core/dtype.ts";
-import { arrayName, checkArray, DTYPES, dtypeOf, isDType } from "../core/dtype.ts";
+import { arrayName, checkArray, DTYPES, dtypeOf, FILE_ROWS, isDType } from "../core/dtype.ts";
 import { DTypeError, formatValue, isMap } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
-import { asTensor, FIELDS, Tensor, type TensorLike, type TensorObject } from "../core/tensor.ts";
-
-/** Integers of other widths and 8-bit floats that heed reads as raw bytes, under their safetensors name. */
-const FILE_ONLY = {
-  int8: { bytes: 1, array: Int8Array, safetensors: "I8", npy: "i1" },
-  F8_E8M0: { bytes: 1, array: Uint8Array, safetensors: "F8_E8M0" },
-  F8_E4M3FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E4M3FNUZ" },
-  F8_E5M2FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E5M2FNUZ" },
-  int16: { bytes: 2, array: Int16Array, safetensors: "I16", npy: "i2" },
-  uint16: { bytes: 2, array: Uint16Array, safetensors: "U16", npy: "u2" },
-  uint32: { bytes: 4, array: Uint32Array, safetensors: "U32", npy: "u4" },
-  uint64: { bytes: 8, array: BigUint64Array, safetensors: "U64", npy: "u8" },
-} as const;
+import { asTensor, FIELDS, sizeOf, Tensor, type TensorLike, type TensorObject } from "../core/tensor.ts";
 
 /** Dtypes of files: heed's own, the other integers, and 8-bit floats under their safetensors name. */
-export type FileDType = DType | keyof typeof FILE_ONLY;
+export type FileDType = DType | keyof typeof FILE_ROWS;
 
 /** Arrays of tensors of files. */
 export type FileData = TypedData | Int8Array | Int16Array | Uint32Array | BigUint64Array;
@@ -42,7 +30,7 @@ export type NamedTensors = ReadonlyMap<string, TensorLike> | Readonly<Record<str
 type Element = Pick<DTypeRow, "bytes" | "safetensors" | "npy"> & { readonly array: ArrayClass<FileData> };
 
 /** Every dtype of files. */
-export const ELEMENTS: Readonly<Record<FileDType, Element>> = { ...DTYPES, ...FILE_ONLY };
+export const ELEMENTS: Readonly<Record<FileDType, Element>> = { ...DTYPES, ...FILE_ROWS };
 
 /** Their names. */
 export const FILE_DTYPES = /* @__PURE__ */ Object.keys(ELEMENTS) as FileDType[];
@@ -65,6 +53,8 @@ export interface Order {
   readonly bigEndian?: boolean;
   /** First axis fastest. */
   readonly fortran?: boolean;
+  /** Elements from one index of an axis to the next. */
+  readonly strides?: readonly number[];
 }
 
 /** The tensor that `bytes` hold: a view of them where they are aligned, row-major and of this machine's byte order. */
@@ -77,7 +67,8 @@ export function fromBytes(
   const width = ELEMENTS[dtype].bytes;
   if (width > 1 && (order.bigEndian ?? false) !== HOST_BIG) bytes = swapped(bytes, width);
   else if (bytes.byteOffset % width !== 0) bytes = bytes.slice();
-  if (order.fortran && shape.length > 1) bytes = rowMajorBytes(width, shape, bytes);
+  if (order.strides || (order.fortran && shape.length > 1))
+    bytes = rowMajorBytes(width, shape, bytes, order.strides);
   const data = new ELEMENTS[dtype].array(bytes.buffer, bytes.byteOffset, bytes.byteLength / width);
   return isDType(dtype)
     ? (new Tensor(data as TypedData, shape, dtype) as FileTensor)
@@ -100,17 +91,16 @@ function swapped(bytes: Uint8Array, width: 1 | 2 | 4 | 8): Uint8Array {
   return out;
 }
 
-/** Bytes of a column-major tensor, reordered row-major. */
-function rowMajorBytes(width: 1 | 2 | 4 | 8, shape: readonly number[], bytes: Uint8Array): Uint8Array {
+/** Bytes of a tensor of other strides, by default column-major, reordered row-major. */
+function rowMajorBytes(
+  width: 1 | 2 | 4 | 8,
+  shape: readonly number[],
+  bytes: Uint8Array,
+  strides: readonly number[] = shape.map((_, axis) => sizeOf(shape.slice(0, axis))),
+): Uint8Array {
   const bits = new BITS[width](bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength / width);
-  let step = 1;
-  const strides = shape.map((n) => {
-    const stride = step;
-    step *= n;
-    return stride;
-  });
   const dense = new Tensor(bits as TypedData, shape, BITS_DTYPE[width], strides).contiguous();
-  return new Uint8Array(dense.data.buffer);
+  return new Uint8Array(dense.data.buffer, dense.data.byteOffset, dense.size * width);
 }
 
 /** A tensor ready to be written: dense little-endian bytes. */

@@ -3,9 +3,7 @@
  * storage, or, before PyTorch 1.6, five pickles followed by the storages. Only tensors are read; nothing of the file is run
  * (pickle.ts). https://github.com/pytorch/pytorch, torch/serialization.py.
  */
-import { type DType, isDType, type TypedData } from "../../core/dtype.ts";
-import { checkCount, UnsupportedError } from "../../core/errors.ts";
-import { Tensor } from "../../core/tensor.ts";
+import { checkCount } from "../../core/errors.ts";
 import { readEntries } from "../archive/zip.ts";
 import { ELEMENTS, fromBytes } from "../element.ts";
 import { BytesEnd, parseStart } from "../growing.ts";
@@ -83,12 +81,7 @@ export async function openTorch(from: SourceLike, options: SizeLimit = {}): Prom
       const numbers = shape.reduce((sum, n, axis) => sum + (n - 1) * strides[axis], 1);
       const span = shape.includes(0) ? 0 : numbers * width;
       checkSize(WHAT, "the span of a tensor that is a view", Math.min(span, end - from), maxBytes);
-      const flat = fromBytes(dtype, [span / width], await source.read(from, span));
-      if (!isDType(dtype))
-        throw new UnsupportedError("torch-view", `${WHAT}: a view of ${dtype} numbers that is not dense`, {
-          dtype,
-        });
-      return new Tensor(flat.data as TypedData, shape, dtype as DType, strides).contiguous() as never;
+      return fromBytes(dtype, shape, await source.read(from, span), { strides });
     };
     return tensorFile(WHAT, { tensors }, maxBytes, load, () => source.close());
   } catch (error) {
