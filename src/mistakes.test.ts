@@ -1,10 +1,20 @@
 /** Common mistakes of users, and the errors that they get: no silent wrong result. */
 import {
-  alibi, and, attentionWeights, blockSparse, causal, configure, documents, globalTokens, HeedError, keyLengths, longformer,
-  prefixLm, queryLengths, scaledDotProductAttention, type Tensor, tensor, zeros,
+  alibi, and, attentionWeights, blockSparse, cast, causal, configure, documents, globalTokens, HeedError, keyLengths, longformer,
+  ones, prefixLm, queryLengths, scaledDotProductAttention, type Tensor, tensor, zeros,
 } from "heed"; // biome-ignore format: one list
 import { generate } from "heed/models";
-import { fillNormal, ge, MultiHeadAttention, SelfAttention, softmax } from "heed/nn";
+import {
+  eq,
+  fillNormal,
+  ge,
+  MultiHeadAttention,
+  multiply,
+  SelfAttention,
+  softmax,
+  triu,
+  where,
+} from "heed/nn";
 import { AdamW, languageModel, train } from "heed/train";
 import { describe, expect, it } from "vitest";
 
@@ -123,6 +133,31 @@ describe("masks as users write them", () => {
         scaledDotProductAttention(q, k, v, { attnMask: ge(textbook, -1) }).output,
         scaledDotProductAttention(q, k, v, { attnMask: [[true, false, false, true]] }).output,
       );
+    } finally {
+      configure({ onWarning });
+    }
+  });
+  it("a mask in which true means ignore, NaN in a mask and a scale of √dk give a warning each, their cures none", () => {
+    const warnings: string[] = [];
+    const { onWarning } = configure();
+    configure({ onWarning: (text) => warnings.push(text) });
+    try {
+      const later = triu(ones([4, 4]), 1);
+      const ignored = cast(later, "bool");
+      const cured = eq(ignored, 0);
+      for (const attnMask of [cured, where(ignored, -Infinity, 0), cast(ones([4, 4]), "bool")])
+        call({ attnMask })();
+      call({ scale: 1 / Math.sqrt(8) })();
+      expect(warnings).toEqual([]);
+      same(call({ attnMask: cured })().output, call({ isCausal: true })().output);
+      new MultiHeadAttention(8, 2).forward(q, q, q, { attnMask: ignored, keyMask: ones([4], "bool") });
+      call({ attnMask: multiply(later, -Infinity) })();
+      call({ scale: Math.sqrt(8) })();
+      expect(warnings).toEqual([
+        expect.stringMatching(/not its own, as where true means ignore.*eq\(mask, 0\), or isCausal: true/),
+        expect.stringMatching(/attnMask holds NaN.*where\(cast\(mask, "bool"\), 0, -Infinity\)/),
+        expect.stringMatching(/scale multiplies the scores, and 2\.83?\d* is √dk/),
+      ]);
     } finally {
       configure({ onWarning });
     }

@@ -9,7 +9,7 @@ import { at, root } from "./setup.mjs";
 
 /** Folders and their largest number of lines. */
 export const BUDGET = new Map([
-  ["src/api", 1_450],
+  ["src/api", 1_460],
   ["src/backend", 2_850],
   ["src/cli", 8_390],
   ["src/cluster", 4_310],

@@ -85,14 +85,8 @@ export function scaledDotProductAttention(
   if (arguments.length > 4)
     checkCount("scaledDotProductAttention", arguments, 4, "they are query, key, value and { options }");
   const problem = resolve("scaledDotProductAttention", query, key, value, options);
-  // Beside a bool mask, such a number is a score.
-  const { finite } = problem.tensors.length === 1 ? problem.tensors[0] : {};
-  if (finite !== undefined)
-    warnOnce(
-      "finite-mask",
-      `${problem.caller}: attnMask holds ${Number(finite.toPrecision(7))}, which is finite: where a row may see nothing, the output is an average of the hidden values, not zeros. To mask, pass -Infinity, or a bool mask: attnMask: ge(mask, -1)`,
-    );
   const { shape } = problem;
+  warnOfHabits(problem);
   if (problem.weights) checkWeights(problem, problem.weights);
   const state = forwardBackend({ kind: "forward", problem }).forward(problem) as AttentionResult;
   const result = problem.weights
@@ -103,6 +97,30 @@ export function scaledDotProductAttention(
     recordAttention({ query: q, key: k, value: v, options, result });
   }
   return result;
+}
+
+const FINITE =
+  "which is finite: where a row may see nothing, the output is an average of the hidden values, not zeros. To mask, pass -Infinity, or a bool mask: attnMask: ge(mask, -1)";
+const INVERTED =
+  "attnMask shows the first query the last key and not its own, as where true means ignore (nn.MultiheadAttention of PyTorch). Here true means attend: eq(mask, 0), or isCausal: true";
+
+/** Warns of a mask or a scale that means something else in another library, or in no library what was meant. */
+function warnOfHabits({ caller, tensors, scale, shape: { Nq, Nk, dk } }: Problem): void {
+  const warn = (cause: string, text: string) => warnOnce(cause, `${caller}: ${text}`);
+  // Beside a bool mask, such a number is a score.
+  const { finite } = tensors.length === 1 ? tensors[0] : {};
+  if (Number.isNaN(finite))
+    warn("nan-mask", 'attnMask holds NaN, as 0 · -Infinity is: where(cast(mask, "bool"), 0, -Infinity)');
+  else if (finite !== undefined)
+    warn("finite-mask", `attnMask holds ${Number(finite.toPrecision(7))}, ${FINITE}`);
+  for (const { kind, tensor, base, row, column } of Nq === Nk && Nq > 2 ? tensors : []) {
+    if (kind !== "bool" || tensor.device !== "cpu") continue;
+    const at = (i: number, j: number) => tensor.data[base[0] + i * row + j * column];
+    const showsItself = at(0, 0) || at(Nq - 1, 0) || at(Nq - 1, Nk - 1);
+    if (at(0, Nk - 1) && !showsItself) warn("inverted-mask", INVERTED);
+  }
+  if (dk > 1 && scale === Math.sqrt(dk))
+    warn("scale", `scale multiplies the scores, and ${scale} is √dk; the default is 1 / √dk`);
 }
 
 /** Options of `attentionWeights`: those of the forward call, and the selected weights. */

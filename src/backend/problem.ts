@@ -64,7 +64,7 @@ const NAMES: readonly (keyof AttentionOptions)[] = [
 /** A mask tensor broadcast to the scores. @beta */
 export interface MaskTensor extends CellStrides {
   readonly kind: "bool" | "float";
-  /** The number with which a float mask masks, where that is finite, such as −1e9. */
+  /** The number with which a float mask masks, where that is finite, such as −1e9, or NaN. */
   readonly finite?: number;
   readonly tensor: Tensor;
 }
@@ -291,7 +291,8 @@ function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): M
       `${what}: attnMask holds only 0 and 1, and a float mask is added to the scores. Where 1 means attend, pass cast(mask, "bool"); to add numbers, 0 keeps a score and -Infinity masks it: where(cast(mask, "bool"), 0, -Infinity)`,
       { got: t.shape, dtype: t.dtype },
     );
-  const finite = first <= -1e4 && first !== Number.NEGATIVE_INFINITY ? first : undefined;
+  const finite =
+    Number.isNaN(first) || (first <= -1e4 && first !== Number.NEGATIVE_INFINITY) ? first : undefined;
   return {
     kind: isTruth ? "bool" : "float",
     finite,

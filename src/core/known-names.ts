@@ -64,7 +64,7 @@ export function checkKnownOptions(
   what: string,
   options: object,
   names: readonly string[],
-  synonyms = SYNONYMS,
+  synonyms: Readonly<Record<string, string>> = {},
   expectedOf?: ExpectedOf,
 ): void {
   if (names.includes("attnMask") && options !== null && typeof options === "object" && isMaskLike(options))
@@ -73,7 +73,7 @@ export function checkKnownOptions(
       `${what}: the options are { … }, got ${formatValue(options)}; a mask goes into them: { attnMask: mask }`,
       { got: options },
     );
-  checkKnown(what, options, names, (name) => synonyms[name], expectedOf);
+  checkKnown(what, options, names, (name) => synonymIn({ ...SYNONYMS, ...synonyms }, name), expectedOf);
 }
 
 /** True for a mask, a score mod or a tensor. */
@@ -81,22 +81,20 @@ function isMaskLike(x: object): boolean {
   return ("op" in x && "args" in x) || "expr" in x || ("data" in x && ("shape" in x || "dims" in x));
 }
 
-/** Names of options of attention in other libraries, lower case, and the option of heed. */
-export const SYNONYMS: Readonly<Record<string, string>> = {
-  mask: "attnMask",
-  attentionmask: "attnMask",
-  bias: "attnMask",
-  causal: "isCausal",
-  dropout: "dropoutP",
-  batchfirst: "heed is always batch first, [B, N, d]. ",
-  keymask: "attnMask",
-  window: "attnMask",
-  windowsize: "attnMask",
-  softcap: "scoreMod",
-  logitssoftcap: "scoreMod",
-  alibi: "scoreMod",
-  alibislopes: "scoreMod",
-  needweights: "returnWeights",
-  offset: "queryOffset",
-  data: "attnMask",
+/** The option of heed, or the sentence, for a name of another library. */
+const synonymIn = (table: Readonly<Record<string, string>>, name: string) =>
+  Object.keys(table).find((option) => table[option].split(" ").includes(name));
+
+/** Options of attention, and sentences, with their names in other libraries, in lower case. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  attnMask: "mask attentionmask bias keymask window windowsize localwindowsize data",
+  "attnMask: keyLengths(lengths)": "keyvalueseqlengths",
+  isCausal: "causal usecausalmask",
+  scale: "usescale",
+  dropoutP: "dropout",
+  scoreMod: "softcap logitssoftcap alibi alibislopes",
+  returnWeights: "needweights returnattentionscores",
+  queryOffset: "offset",
+  "heed is always batch first, [B, N, d]. ": "batchfirst",
+  "key and value may have fewer heads than query. ": "enablegqa",
 };

@@ -1,6 +1,6 @@
 /** Checks names and kinds of options: an unknown name is refused, with a suggestion, and a value of another kind. */
 import { isList, refuseValue } from "./errors.ts";
-import { checkKnown, checkKnownOptions, type ExpectedOf, isObject, SYNONYMS } from "./known-names.ts";
+import { checkKnown, checkKnownOptions, type ExpectedOf, isObject } from "./known-names.ts";
 
 const isText = (x: unknown) => typeof x === "string";
 const isFrom = (low: number) => (x: unknown) => Number.isSafeInteger(x) && (x as number) >= low;
@@ -101,24 +101,23 @@ export function checkNames(
  */
 export function checkOptionNames(what: string, options: object, names: string | readonly string[]): void {
   const list = typeof names === "string" ? namesOf(names) : names;
-  checkKnownOptions(what, options, list, ALL_SYNONYMS, expectedIn(KIND_OF));
+  checkKnownOptions(what, options, list, SYNONYMS, expectedIn(KIND_OF));
 }
 
-/** As `SYNONYMS`, with those of layers, generation and training. */
-const ALL_SYNONYMS: Readonly<Record<string, string>> = {
-  ...SYNONYMS,
-  keypaddingmask:
-    "keyMask: eq(key_padding_mask, 0), for true means attend here and ignore in PyTorch's key_padding_mask",
-  maxnewtokens: "maxTokens",
-  maxlength: "maxTokens",
-  dim: "axis",
-  axes: "axis",
-  keepdim: "keepAxis",
-  keepdims: "keepAxis",
-  learningrate: "lr",
-  lr: "adamw: { lr }",
-  epsilon: "eps",
-  dimfeedforward: "feedForward",
-  numkeyvalueheads: "numKvHeads",
-  hiddensize: "hidden",
+/** Options of layers, generation and training, and sentences, with their names in other libraries. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  "keyMask: eq(key_padding_mask, 0), for true means attend here and ignore in PyTorch's key_padding_mask":
+    "keypaddingmask",
+  "dropout runs inside withDropout(seed, work) only. ": "training deterministic",
+  "weights are of each head, [..., H, Nq, Nk]; mean(weights, -3) averages them. ": "averageattnweights",
+  correction: "ddof unbiased",
+  maxTokens: "maxnewtokens maxlength",
+  axis: "dim axes",
+  keepAxis: "keepdim keepdims",
+  lr: "learningrate",
+  "adamw: { lr }": "lr",
+  eps: "epsilon",
+  feedForward: "dimfeedforward",
+  numKvHeads: "numkeyvalueheads",
+  hidden: "hiddensize",
 };

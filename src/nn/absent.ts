@@ -12,6 +12,7 @@ refuseNames(
     "gradients are not stored in a layer: tape.gradients(loss, parameters) returns them":
       "zero_grad zeroGrad",
     "a layer is called by forward(x)": "call apply __call__",
+    "train({ model, data, steps }) of heed/train trains a model": "fit compile get_weights getWeights",
     "await layer.to(device) moves it, freeze() leaves its parameters as they are":
       "cuda cpu half requires_grad_",
   },

@@ -61,7 +61,7 @@ export function placementOn(caller: string, name: string): Placement {
   if (!placement)
     throw new OptionError(
       "device",
-      `${caller}: unknown device ${formatValue(name)}; expected one of ${["cpu", ...placements.keys()].join(", ")}${dtypeOf(name) ? `; cast(x, ${formatValue(name)}) changes the dtype` : ""}`,
+      `${caller}: unknown device ${formatValue(name)}; expected one of ${["cpu", ...placements.keys()].join(", ")}${dtypeOf(name) ? `; cast(x, ${formatValue(name)}) changes the dtype` : "; a GPU is await webgpu() of heed/webgpu"}`,
       { got: name },
     );
   return placement;

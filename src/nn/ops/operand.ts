@@ -34,7 +34,7 @@ export function keyMaskOperand(what: string, keyMask: TensorLike | readonly Nest
   if (!isMask(mask.dtype))
     throw new DTypeError(
       "key-mask",
-      `${what}: keyMask must be bool, true where a key is attended to, got ${formatTensor("keyMask", mask)}`,
+      `${what}: keyMask must be bool, true where a key is attended to, got ${formatTensor("keyMask", mask)}; for 1 = attend pass cast(mask, "bool")`,
       { dtype: mask.dtype },
     );
   return mask;
@@ -47,6 +47,12 @@ export function operand<T extends TensorLike>(
   value: T,
   like?: Tensor,
 ): FloatTensorOf<T> {
+  if (typeof value === "number" && what in Math)
+    throw new ShapeError(
+      "tensor",
+      `${what}: ${name}: expected a tensor, got ${value}; of a number it is Math.${what}(${value})`,
+      { got: value },
+    );
   const t = asTensor(`${what}: ${name}`, value, like);
   if (t.dtype !== "float32" && t.dtype !== "float64")
     throw new DTypeError("dtype", `${what}: computes in float32 and float64, got ${formatTensor(name, t)}`, {

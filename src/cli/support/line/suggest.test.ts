@@ -24,6 +24,13 @@ describe("nearest", () => {
     expect(nearest("RUN", names)).toBe("run");
   });
 
+  it("finds the name at the end of a longer one, before one that only looks like it", () => {
+    const options = ["min-tokens", "tokens", "beams"];
+    expect(nearest("max-tokens", options)).toBe("tokens");
+    expect(nearest("max-new-tokens", options)).toBe("tokens");
+    expect(nearest("num-beams", options)).toBe("beams");
+  });
+
   it("says nothing where no name is near", () => {
     expect(nearest("frobnicate", names)).toBeUndefined();
     expect(nearest("x", names)).toBeUndefined();

@@ -23,8 +23,8 @@ export function nearest(word: string, names: readonly string[]): string | undefi
   const typed = word.toLowerCase();
   const near = names
     .map((name) => {
-      const begins = typed.length >= 2 && name.startsWith(typed);
-      return { name, distance: begins ? 0.5 : editDistance(typed, name) };
+      const isPart = (typed.length >= 2 && name.startsWith(typed)) || typed.endsWith(`-${name}`);
+      return { name, distance: isPart ? 0.5 : editDistance(typed, name) };
     })
     // A third of the letters may differ, but not all of a short word.
     .filter(
