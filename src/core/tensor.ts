@@ -189,8 +189,12 @@ export class Tensor<D extends DType = DType> {
   /** True where the elements are stored in row-major order without gaps. */
   isContiguous(): boolean {
     if (arguments.length > 0) checkCount("Tensor.isContiguous", arguments, 0);
-    const want = rowMajor(this.shape);
-    return this.size === 0 || this.shape.every((n, i) => n === 1 || this.strides[i] === want[i]);
+    const { shape, strides } = this;
+    let step = 1;
+    let dense = true;
+    for (let i = shape.length - 1; i >= 0; step *= shape[i--])
+      if (shape[i] !== 1 && strides[i] !== step) dense = false;
+    return dense || step === 0;
   }
 
   /** A row-major copy. Recorded. */
@@ -434,12 +438,17 @@ function isWithin(
 ): boolean {
   if (!(Number.isSafeInteger(offset) && offset >= 0 && strides.length === shape.length)) return false;
   let size = 1;
+  let low = offset;
+  let high = offset;
+  // `elementRange` without its array: every tensor comes this way.
   for (let axis = 0; axis < shape.length; axis++) {
     const n = shape[axis];
     if (!(Number.isSafeInteger(n) && n >= 0 && Number.isSafeInteger(strides[axis]))) return false;
     size *= n;
+    const reach = (n - 1) * strides[axis];
+    if (reach < 0) low += reach;
+    else high += reach;
   }
-  const [low, high] = elementRange({ shape, strides, offset });
   return size === 0 || (low >= 0 && high < length);
 }
 
@@ -623,7 +632,7 @@ export function rowMajor(shape: readonly number[]): number[] {
 export function sizeOf(shape: readonly number[]): number {
   checkLengths(shape);
   let size = 1;
-  for (const n of shape) size *= n;
+  for (let axis = 0; axis < shape.length; axis++) size *= shape[axis];
   return size;
 }
 

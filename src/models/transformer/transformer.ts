@@ -97,6 +97,8 @@ export interface LayerCall {
   readonly layerInputs?: FloatTensor;
   /** Keys and values that later layers read, by layer. */
   readonly sharedKeys?: Map<number, readonly [key: FloatTensor, value: FloatTensor]>;
+  /** Ends all tensors since the last layer but one (`layerMemory`). */
+  readonly reuse: (states: FloatTensor) => FloatTensor;
 }
 
 /** A computation that waits for the attention of layers. */
@@ -222,14 +224,14 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   /** All layers of an encoder and the last norm: x [..., N, C] to [..., N, C], with the hook before the first and after each. */
   protected *encodedSteps(
     x: FloatTensor,
-    call: Omit<LayerCall, "start">,
+    call: Omit<LayerCall, "start" | "reuse">,
     options: ForwardOptions,
     reuse = layerMemory(options),
   ): LayerSteps {
     const { onAttention, onFeedForward, onHidden } = options;
     let states = afterHook("onHidden", onHidden, 0, x);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
-      const steps = this.layer(layer, states, { ...call, start: 0, onAttention, onFeedForward });
+      const steps = this.layer(layer, states, { ...call, start: 0, reuse, onAttention, onFeedForward });
       states = reuse(yield* steps);
       states = afterHook("onHidden", onHidden, layer + 1, states);
     }
@@ -262,7 +264,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       const shared = names.feedForwardNorm === undefined ? input : norm(names.feedForwardNorm, x);
       return add(add(x, attended), this.#scaled(inner(shared)));
     }
-    let sum = norm(names.attentionSumNorm, add(x, attended));
+    let sum = call.reuse(norm(names.attentionSumNorm, add(x, attended)));
     if (names.crossQuery) {
       const crossed = this.#crossAttention(layer, at, norm(names.crossNorm, sum), call);
       sum = norm(names.crossSumNorm, add(sum, crossed));

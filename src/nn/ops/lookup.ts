@@ -89,14 +89,17 @@ export function idsOf(
   }
   if (Array.isArray(ids) || ArrayBuffer.isView(ids)) {
     // Tokenizers of other libraries give bigints.
-    const list = Float64Array.from(ids as ArrayLike<number>, (id: unknown, n) => {
-      if (typeof id === "number" || typeof id === "bigint") return Number(id);
-      throw new OptionError(
-        "ids",
-        `${what}: ${name} must be integers, got ${formatValue(id)} at position ${n}`,
-        { got: id },
-      );
-    });
+    const list = new Float64Array((ids as ArrayLike<number>).length);
+    for (let n = 0; n < list.length; n++) {
+      const id: unknown = (ids as ArrayLike<number>)[n];
+      if (typeof id !== "number" && typeof id !== "bigint")
+        throw new OptionError(
+          "ids",
+          `${what}: ${name} must be integers, got ${formatValue(id)} at position ${n}`,
+          { got: id },
+        );
+      list[n] = Number(id);
+    }
     return { list, shape: [list.length] };
   }
   const t = asTensor(`${what}: ${name}`, ids as TensorLike);

@@ -9,7 +9,8 @@ import { registerBuffer } from "./transfer.ts";
 
 /** Elements after every array that a kernel may write, because it writes full vectors. */
 const PADDING = 16;
-const FIRST_BYTES = 2 ** 20;
+/** Bytes of the first slab: pages that no array reaches take no memory, and a second slab may leave a gap after it. */
+const FIRST_BYTES = 2 ** 22;
 /** A scope that needs more gets ordinary arrays for the rest. */
 const MAX_BYTES = 2 ** 30;
 /** How long unused memory is kept. */
