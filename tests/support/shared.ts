@@ -38,3 +38,11 @@ export function worst(got: ArrayLike<number>, want: ArrayLike<number>): number {
   for (let i = 0; i < got.length; i++) worst = Math.max(worst, Math.abs(got[i] - want[i]));
   return worst;
 }
+
+/** The largest difference as a share of 1 + |want|. */
+export function worstShare(got: ArrayLike<number>, want: ArrayLike<number>): number {
+  return worst(
+    Array.from(got, (x, i) => x / (1 + Math.abs(want[i]))),
+    Array.from(want, (x) => x / (1 + Math.abs(x))),
+  );
+}
