@@ -113,6 +113,43 @@ describe.each(families)("%s", (family) => {
 
 const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
+test("a T5 whose config says that its outputs are not scaled, as transformers 5 writes it, has the logits of its golden", async () => {
+  const golden = readTensors(join(root, "flan-t5", "golden.safetensors"));
+  const files = filesOf("flan-t5");
+  const config = JSON.parse(new TextDecoder().decode(files.get("config.json")));
+  files.set("config.json", json({ ...config, tie_word_embeddings: true, scale_decoder_outputs: false }));
+  const { model } = await modelFromFiles(files, { family: "encoder-decoder" });
+  const memory = model.encode(int32(golden.get("ids.0") as Tensor));
+  const logits = model.forward(int32(golden.get("target.0") as Tensor), { memory }).toFloat64();
+  expectClose(logits, (golden.get("logits.0") as Tensor).toFloat64(), 2e-5, "logits");
+});
+
+test("a file with positions that are not the computed ones is refused", async () => {
+  const files = filesOf("pegasus");
+  const { d_model: C } = JSON.parse(new TextDecoder().decode(files.get("config.json")));
+  const numbers = (change: number) =>
+    Float32Array.from({ length: 4 * C }, (_, i) => {
+      const [n, column] = [Math.floor(i / C), i % C];
+      const angle = n * 10_000 ** (-(column % (C / 2)) / (C / 2));
+      return (column < C / 2 ? Math.sin(angle) : Math.cos(angle)) + (n === 2 ? change : 0);
+    });
+  const tensors = readSafetensors(files.get("model.safetensors") as Uint8Array).tensors;
+  const withTable = (change: number) =>
+    modelFromFiles(
+      new Map(files).set(
+        "model.safetensors",
+        writeSafetensors(
+          new Map([
+            ...tensors,
+            ["model.encoder.embed_positions.weight", tensor(numbers(change), [4, C], "float32")],
+          ]),
+        ),
+      ),
+    );
+  expect((await withTable(0)).model.type).toBe("pegasus");
+  await expect(withTable(0.1)).rejects.toThrow(/embed_positions.weight: row 2 is not the sines/);
+});
+
 test("generation_config.json takes precedence over config.json in the ids that begin and end a text", async () => {
   const files = filesOf("bart").set(
     "generation_config.json",

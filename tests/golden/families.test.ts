@@ -146,3 +146,13 @@ describe.each(families)("%s", (family) => {
     expect(again.model.forward(ids).toFloat64()).toEqual(model.forward(ids).toFloat64());
   });
 });
+
+test("an MPNet's positions begin after row 1 whatever the id of padding is, as in transformers", async () => {
+  const files = filesOf("mpnet");
+  const config = JSON.parse(new TextDecoder().decode(files.get("config.json")));
+  const other = new TextEncoder().encode(JSON.stringify({ ...config, pad_token_id: 0 }));
+  const ids = [5, 6, 7, 8];
+  const logits = async (it: Map<string, Uint8Array>) =>
+    (await modelFromFiles(it)).model.forward(ids).toFloat64();
+  expect(await logits(new Map(files).set("config.json", other))).toEqual(await logits(files));
+});

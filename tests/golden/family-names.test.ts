@@ -118,6 +118,15 @@ describe("other names of the same parts", () => {
     expect(distance(model.model.forward(ids).toFloat64(), want("logits"))).toBeLessThan(1e-11);
   });
 
+  test("a BLOOM by the slow path, which leaves out biases, is refused", () =>
+    expect(
+      renamed(
+        "bloom",
+        (it) => ({ ...it, slow_but_exact: true }),
+        (name) => name,
+      ),
+    ).rejects.toThrow(/slow_but_exact must be false/));
+
   test("a BLOOM in the names of its published files", async () => {
     const { model, ids, want, distance } = await renamed(
       "bloom",

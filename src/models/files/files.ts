@@ -31,7 +31,14 @@ import { openWeights } from "./open-weights.ts";
 import { filesOfFolder, filesOfMap, type ModelFiles, readJson } from "./sources.ts";
 import { readChatFormat, readTokenizerFiles } from "./tokenizer-files.ts";
 import type { ModelNote } from "./weights.ts";
-import { canonicalName, checkWeights, locateWeights, readWeights, writeWeights } from "./weights.ts";
+import {
+  canonicalName,
+  checkComputedPositions,
+  checkWeights,
+  locateWeights,
+  readWeights,
+  writeWeights,
+} from "./weights.ts";
 
 /** Options of `readModel`. */
 export interface ReadModelOptions {
@@ -230,6 +237,7 @@ async function assemble(
           adapter.config,
           canonicalName(names, entry.files ?? {}),
         );
+      await checkComputedPositions(file, entry.recipe(config.config));
       const located = await locateWeights(file, names, entry.files ?? {}, tied);
       const { hasHead, hasSpanHead, ownOutput, notes } = located;
       // An output matrix in the file is used regardless of the config; otherwise a config without the field means the embedding.

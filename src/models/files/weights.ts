@@ -4,14 +4,15 @@
  * allocated before the file's header agrees with the plan, and never more than the file has.
  */
 import type { DType, StoredDType, TypedData } from "../../core/dtype.ts";
-import { arrayFor, DTYPES, isFloat, isHalf, narrow } from "../../core/dtype.ts";
-import { FormatError, OptionError } from "../../core/errors.ts";
+import { arrayFor, DTYPES, isFloat, isHalf, narrow, readerOf } from "../../core/dtype.ts";
+import { FormatError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type SafetensorsFile, writeSafetensors } from "../../io/index.ts";
 import type { FloatTensor, Precision } from "../../nn/index.ts";
 import { type PackedMatrix, packMatrix } from "../../nn/ops/packed.ts";
 import type { FileNames } from "../families/family.ts";
-import type { TensorNames } from "../transformer/config.ts";
+import { sinusoid } from "../transformer/angles.ts";
+import type { TensorNames, TransformerConfig } from "../transformer/config.ts";
 import { type ParameterPlan, type Planned, packedShape, widen } from "../transformer/parameters.ts";
 
 /** A fact about a model that a user should know: ignored tensors, wrong numbers. */
@@ -136,6 +137,33 @@ async function sameBytes(
   if (x.dtype !== y.dtype) return false;
   const bytes = [x, y].map(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
   return bytes[0].length === bytes[1].length && bytes[0].every((byte, i) => byte === bytes[1][i]);
+}
+
+/** Rounding of sines in 16 bits, and of their angles in float32. */
+const SINE_TOLERANCE = 5e-3;
+
+/** Throws where a file has other positions than the computed ones of its recipe: transformers reads them from the file. */
+export async function checkComputedPositions(
+  file: SafetensorsFile,
+  { sinusoids, hidden_size: C }: TransformerConfig,
+): Promise<void> {
+  if (!sinusoids) return;
+  for (const [name, { dtype, shape }] of file.tensors) {
+    if (!/\bembed_positions\.weights?$/.test(name) || !isFloat(dtype)) continue;
+    const at = readerOf(dtype, (await file.read(name)).data as TypedData);
+    // The rows of padding are zeros.
+    for (let n = sinusoids.first; n < shape[0]; n++)
+      for (let i = 0; i < C / 2; i++) {
+        const [sin, cos] = sinusoid(n, i, sinusoids.divisor);
+        const error = Math.max(Math.abs(at(n * C + i) - sin), Math.abs(at(n * C + C / 2 + i) - cos));
+        if (!(error < SINE_TOLERANCE))
+          throw new UnsupportedError(
+            "positions",
+            `${name}: row ${n} is not the sines and cosines of its position, which heed computes`,
+            { name, row: n },
+          );
+      }
+  }
 }
 
 /** Throws a FormatError that lists all that is missing, unexpected (unless it is `unused`) or of another shape. */

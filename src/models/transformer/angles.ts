@@ -109,3 +109,9 @@ export function anglesOf({ rope_theta: base, rotaryDim: R, scaling }: RotaryConf
     }
   }
 }
+
+/** Pair i of the computed vector of a position (Vaswani et al. 2017, arXiv 1706.03762). */
+export function sinusoid(position: number, i: number, divisor: number): [sin: number, cos: number] {
+  const angle = position * 10_000 ** (-i / divisor);
+  return [Math.sin(angle), Math.cos(angle)];
+}

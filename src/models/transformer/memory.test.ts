@@ -56,6 +56,19 @@ describe("a forward pass", () => {
   });
 });
 
+test("the attention of a layer ends before its feed-forward network: its memory is that of the larger of both", () => {
+  const { memory } = getEngine() as Engine;
+  const [C, inner, N] = [192, 768, 512];
+  const fields = { hidden_size: C, intermediate_size: inner, num_attention_heads: 3, num_hidden_layers: 1 };
+  const model = new Bert({ ...fields, vocab_size: 50, max_position_embeddings: N }, { seed: 1 });
+  const text = Int32Array.from({ length: N }, (_, n) => (n * 7) % 50);
+  const before = memory.resetPeak();
+  for (let n = 0; n < 2; n++) model.hidden(text);
+  const states = 4 * N * C;
+  // Both arrays of the network, states and copies of weights: 15 states together; with the 7 of attention 21.
+  expect(memory.resetPeak() - before).toBeLessThan(4 * N * 2 * inner + 16 * states);
+});
+
 describe("reclaimer", () => {
   test("disposes all tensors of a scope except one and those that are kept", () => {
     const tensors: Tensor[] = [];

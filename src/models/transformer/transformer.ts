@@ -44,7 +44,7 @@ import {
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { activateNamed, xielu } from "../config/activation.ts";
 import type { KeyValueCache } from "../decoder/cache.ts";
-import { anglesOf } from "./angles.ts";
+import { anglesOf, sinusoid } from "./angles.ts";
 import {
   type AttentionRecipe,
   type AttentionRequest,
@@ -487,9 +487,9 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     const data = this.dtype === "float64" ? new Float64Array(N * C) : new Float32Array(N * C);
     for (let n = 0; n < N; n++)
       for (let i = 0; i < C / 2; i++) {
-        const angle = (sinusoids.first + start + n) * 10_000 ** (-i / sinusoids.divisor);
-        data[n * C + i] = Math.sin(angle);
-        data[n * C + C / 2 + i] = Math.cos(angle);
+        const [sin, cos] = sinusoid(sinusoids.first + start + n, i, sinusoids.divisor);
+        data[n * C + i] = sin;
+        data[n * C + C / 2 + i] = cos;
       }
     return add(x, placed(this.label, new Tensor(data, [N, C], this.dtype), x.device));
   }

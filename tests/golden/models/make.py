@@ -186,10 +186,12 @@ OLD = {"llama2", "llama3", "mistral", "gemma3", "phi3"}
 
 
 def draw(model, generator):
-    """Every parameter anew: norms around 1 (around 0 where the model adds the 1), biases and tables not zero."""
+    """Every parameter anew but Pegasus' computed positions: norms around 1 (around 0 where the model adds the 1), biases and tables not zero."""
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator, dtype=torch.float32)
+            if type(model).__name__.startswith("Pegasus") and "embed_positions" in name:
+                continue
             if p.dim() == 0:
                 p.copy_(noise)
             elif p.dim() == 1:

@@ -76,7 +76,7 @@ function positionsOf({ positions }: Kind, C: number, count: number, pad: number)
   return { sinusoids: { first: pad + 1, divisor: C / 2 - 1 } };
 }
 
-/** A family with learned positions, or one that computes them: older files of those have the numbers, which are ignored. */
+/** A family with learned positions, or one that computes them: files that have the numbers are checked (files/weights.ts). */
 const familyWith = (positions: "learned" | "computed") =>
   encoderDecoderFamily({
     modelTypes: Object.keys(KINDS).filter(

@@ -4,7 +4,7 @@
  */
 import type { Fields } from "../../config/fields.ts";
 import type { EncoderConfig, TensorNames } from "../../transformer/config.ts";
-import { number } from "../recipe-family.ts";
+import { flag, number } from "../recipe-family.ts";
 import { encoderDecoderFamily, size } from "./family.ts";
 
 /** Relative positions have no limit of their own; texts of this many tokens are read. */
@@ -82,8 +82,9 @@ export const t5 = encoderDecoderFamily({
       attention_dropout: dropout,
       resid_pdrop: dropout,
     });
-    // T5 scales the logits unless its config says that the output is not the embedding; mT5 never does.
-    const scaled = model_type === "t5" && fields.value("tie_word_embeddings") !== false;
+    // T5 scales the logits unless its config says so, or that the output is not the embedding (transformers 4); mT5 never does.
+    const isTied = fields.value("tie_word_embeddings") !== false;
+    const scaled = model_type === "t5" && flag(fields, "scale_decoder_outputs", isTied);
     return {
       encoder: part("encoder", layers),
       decoder: {

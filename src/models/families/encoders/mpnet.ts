@@ -29,7 +29,8 @@ const NAMES = {
 
 function recipe(config: MpnetConfig) {
   const fields = completed("mpnet", SCHEMA, config, DEFAULTS);
-  return afterPadding(bertRecipe("mpnet", { ...fields, type_vocab_size: 1 }, NAMES));
+  // Positions begin after row 1, whatever the id of padding is, as in transformers.
+  return afterPadding(bertRecipe("mpnet", { ...fields, type_vocab_size: 1, pad_token_id: 1 }, NAMES));
 }
 
 /**

@@ -30,7 +30,8 @@ export const bloom = decoderFamily({
   },
   sizes,
   read(fields, { num_attention_heads }) {
-    requireValues(fields, { apply_residual_connection_post_layernorm: [false] });
+    // The slow path of transformers leaves out the biases of its outputs.
+    requireValues(fields, { apply_residual_connection_post_layernorm: [false], slow_but_exact: [false] });
     return {
       norm: layerNorm(fields, "layer_norm_epsilon"),
       hidden_act: "gelu_new",
