@@ -28,9 +28,9 @@ export const BUDGET = new Map([
   ["src/webgpu", 4_640],
   ["ui", 500],
   ["explorer", 19_440],
-  ["lab", 16_000],
+  ["lab", 16_400],
   ["bench", 4_810],
-  ["tools", 5_750],
+  ["tools", 5_790],
   ["examples", 1_280],
   ["python", 290],
 ]);

@@ -1,13 +1,127 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { tensor } from "../../src/index.ts";
 import { EncoderBlock } from "../../src/nn/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
-import { type Becomes, type BecomesNumbers, cosines, pathNumbers } from "./compute.ts";
+import { type Becomes, type BecomesNumbers, pathNumbers } from "./compute.ts";
 import { layerOf } from "./layer.ts";
 import { LAYER_STEPS } from "./layer-steps.ts";
 import { page } from "./page.ts";
-import { type BecomesView, picture } from "./picture.ts";
+import type { BecomesView } from "./shown.ts";
+import { cosines } from "./vectors.ts";
+
+const { picture } = page;
+const { minilm } = JSON.parse(
+  readFileSync(new URL("../../tests/golden/evidence/evidence.json", import.meta.url), "utf8"),
+);
+const sharesView = async (shares: readonly number[]) =>
+  (await viewOf("becomes", { shares } as never)) as unknown as BecomesView;
+const drag = (view: BecomesView, token: number, share: number) => {
+  const { left, width } = barOf(picture(view), token);
+  const gesture = { first: true };
+  const at = (x: number) => page.drags.share.move(view, String(token), { x, y: 0 }, gesture)!;
+  at(left);
+  return at(left + share * width);
+};
+/** Where the track of a bar is. */
+const barOf = (svg: string, token: number) => {
+  const bar = svg.slice(svg.indexOf(`data-drag="share:${token}"`));
+  const [, left, width] = /<rect x="([\d.]+)"[^>]*width="([\d.]+)"[^>]*class="fhover"/.exec(bar)!.map(Number);
+  return { left, width };
+};
+
+test("context vector and word are PyTorch's, with the model's shares and with others", async () => {
+  expect(minilm.context.length).toBeGreaterThan(5);
+  for (const { shares, point, length, cosines: wanted, near } of minilm.context) {
+    const context = (await sharesView(shares)).numbers.context!;
+    const numbers = [...context.context, context.length, ...context.cosines, ...context.near];
+    for (const [i, value] of [...point, length, ...wanted, ...near].entries())
+      expect(Math.abs(numbers[i] - value), `${shares}: number ${i}`).toBeLessThan(1e-4);
+  }
+});
+
+test("shares have a sum of 1 after each drag and key, the others keep their proportions, a drag goes back to its start", async () => {
+  for (const wide of [true, false])
+    for (const [token, share] of [
+      [7, 0.81],
+      [1, 0],
+      [0, 1],
+    ]) {
+      const view = { ...(await sharesView([])), wide };
+      const before = view.numbers.context!.shares;
+      const { state, numbers } = await viewOf("becomes", drag(view, token, share) as never);
+      const after = (numbers as BecomesNumbers).context!.shares;
+      expect(after.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
+      expect(after[token]).toBeCloseTo(Math.min(share, 0.999), 3);
+      const [a, b] = token === 0 ? [1, 6] : [0, 6];
+      expect(after[a] / after[b]).toBeCloseTo(before[a] / before[b], 1);
+      expect(page.check(state as never), "the address keeps it").toEqual(state);
+    }
+  const moved = await sharesView(drag(await sharesView([]), 7, 0.5).shares!);
+  const pressed = page.drags.share.key!(moved, "7", -10, 0)!.shares!;
+  expect(pressed[7]).toBeCloseTo(40, 2);
+  expect(pressed.reduce((a, b) => a + b)).toBeCloseTo(100, 6);
+  // All of one word, by address: the others share the rest alike.
+  const all = await sharesView([0, 100, 0, 0, 0, 0, 0, 0]);
+  expect(page.drags.share.key!(all, "1", -10, 0)!.shares!.map((x) => Number(x.toFixed(2)))).toEqual([
+    1.43, 90, 1.43, 1.43, 1.43, 1.43, 1.43, 1.43,
+  ]);
+});
+
+test("an address may have any shares: their sum becomes 100, and of zeros only the model's own are shown", () => {
+  const sharesOf = (shares: number[]) => page.check({ ...page.initial, shares }).shares;
+  expect(sharesOf([1, 1, 1, 1, 1, 1, 1, 1])).toEqual(Array(8).fill(12.5));
+  for (const shares of [
+    [0, 0, 0, 0, 0, 0, 0, 0],
+    [1, 2],
+    [50, 50, 50],
+  ])
+    expect(sharesOf(shares)).toEqual([]);
+});
+
+test("the text of the first stop, its picture and its sentence are from the numbers, and follow a drag", async () => {
+  const view = await sharesView([]);
+  const text = textOf(page.steps[0].text(view));
+  for (const part of [
+    "takes 80 % from “time”",
+    "0.80 ×",
+    "Give “fruit” 81 %",
+    "cosine of the two is −0.08",
+    "of 0.398 with “runs”",
+    "0.428",
+  ])
+    expect(text.replaceAll("\u202f", " ").replaceAll("\u00a0", " ")).toContain(part);
+  const moved = await sharesView(drag(view, 7, 0.81).shares!);
+  const { near, cosines: now, shares } = moved.numbers.context!;
+  // Less of “time”: away from runs, towards insect.
+  expect(near[0]).toBeLessThan(view.numbers.context!.near[0]);
+  expect(near[1]).toBeGreaterThan(view.numbers.context!.near[1]);
+  expect(textOf(page.caption(moved))).toMatch(
+    /from “fruit”\. .*: 0\.14 in “time flies”, 0\.97 in “fruit flies”/,
+  );
+  expect(now.map((x) => x.toFixed(2))).toEqual(["0.14", "0.97"]);
+  for (const wide of [true, false])
+    for (const number of [
+      ...shares.map((x) => `${(100 * x).toFixed(1)} %`),
+      ...near.map((x) => x.toFixed(3)),
+    ])
+      expect(picture({ ...moved, wide })).toContain(`>${number}<`);
+  expect(
+    page
+      .table(moved)
+      .rows.map(([, share]) => share)
+      .slice(0, 8),
+  ).toEqual(shares.map((x) => Number(x.toFixed(4))));
+  expect(textOf(page.caption(await sharesView(Array(8).fill(12.5))))).toContain("the same from all eight");
+});
+
+test("soars: the mean of its pieces on the picture, its last piece in the text, as PyTorch has it", async () => {
+  const view = (await viewOf("becomes", page.steps[2].state as never)) as BecomesView;
+  const text = textOf(page.steps[2].text(view));
+  expect(text).toContain("0.157 and 0.105");
+  expect(text).toContain(minilm.becomes["##ars"].map((x: number) => x.toFixed(3)).join(" and "));
+});
 
 const at = (change: Partial<Becomes>) => pathNumbers({ ...page.initial, ...change });
 const digits = (list: readonly number[]) => list.map((x) => x.toFixed(3));

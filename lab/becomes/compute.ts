@@ -2,11 +2,10 @@
  * What a word becomes: cosines between states of "flies" in two sentences, and with six other words, after each layer of a trained
  * encoder, with one of its heads at five strengths. All cosines of a layer are one matrix product of vectors of length 1.
  */
-import { type Tensor, tensor } from "../../src/index.ts";
-import { matmul } from "../../src/nn/index.ts";
 import { roundScore } from "../frame/words.ts";
-import { rowsOf } from "../head/packed.ts";
-import { NEIGHBORS, RISES, STRENGTHS, STATES as WITHOUT_ZEROS } from "./captures.ts";
+import { NEIGHBORS, RISES, STATES, STRENGTHS } from "./captures.ts";
+import { type ContextNumbers, contextOf } from "./shares.ts";
+import { cosines } from "./vectors.ts";
 
 /** What a reader changes. */
 export type Becomes = {
@@ -14,8 +13,10 @@ export type Becomes = {
   readonly layer: number;
   /** The output of layer 0, head 4, in quarters of its size. */
   readonly quarters: number;
-  /** "path", or "layer": the steps of one layer. */
+  /** "shares", "path" through the layers, or "layer": the steps of one layer. */
   readonly shown: string;
+  /** The reader's shares of the eight tokens, in percent; none for the model's own. */
+  readonly shares: readonly number[];
   /** The word that goes through the layer, 0 to 3, and the seed of its numbers and parameters. */
   readonly word: number;
   readonly seed: number;
@@ -45,28 +46,10 @@ export interface BecomesNumbers {
   /** x + a and y + m of the word as the listings have them, and the norm of each. */
   readonly sums: readonly (readonly number[])[];
   readonly norms: readonly (readonly number[])[];
+  /** The context vector, where it is shown. */
+  readonly context?: ContextNumbers;
 }
 
-/** Vectors divided by their length, [count, numbers]. */
-function unitRows(vectors: readonly (readonly number[])[]): Tensor {
-  const rows = vectors.map((vector) => {
-    const length = Math.hypot(...vector);
-    return vector.map((x) => x / length);
-  });
-  return tensor(Float64Array.from(rows.flat()), [rows.length, rows[0].length]);
-}
-
-/** Cosines of vectors with each other: U·Uᵀ of rows of length 1. */
-export function cosines(vectors: readonly (readonly number[])[]): number[][] {
-  const unit = unitRows(vectors);
-  return rowsOf(matmul(unit, unit, { transposeB: true }) as never);
-}
-
-/** The states, each with all of its numbers. */
-const STATES = WITHOUT_ZEROS.map((states) => {
-  const width = Math.max(...states.map(({ length }) => length));
-  return states.map((state) => Array.from({ length: width }, (_, i) => state[i] ?? 0));
-});
 const FIRST_WORD = 2 * STRENGTHS.length;
 const layers = STATES.map(cosines);
 
@@ -82,8 +65,8 @@ function pathOf(strength: number): Path {
 /** Two vectors in the plane that they span, the first along its axis: lengths and angle are those of the vectors. */
 function planeOf(a: readonly number[], b: readonly number[]): number[][] {
   const length = Math.hypot(...a);
-  const along = b.reduce((sum, x, i) => sum + x * a[i], 0) / length;
-  const across = Math.hypot(...b.map((x, i) => x - (along * a[i]) / length));
+  const along = a.reduce((sum, x, i) => sum + x * (b[i] ?? 0), 0) / length;
+  const across = Math.hypot(...b.map((x, i) => x - (along * (a[i] ?? 0)) / length));
   return [
     [length, 0],
     [along, across],
@@ -110,7 +93,8 @@ export function pathNumbers({ layer, quarters }: Pick<Becomes, "layer" | "quarte
 /** The numbers of a state. */
 export async function compute(state: Becomes): Promise<BecomesNumbers> {
   const numbers = pathNumbers(state);
-  if (state.shown !== "layer") return numbers;
+  if (state.shown === "path") return numbers;
+  if (state.shown === "shares") return { ...numbers, context: contextOf(state.shares) };
   // Its modules are loaded when it is shown.
   const { layerOf, normOf } = await import("./layer.ts");
   const steps = layerOf(state.seed);

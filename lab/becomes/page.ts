@@ -1,27 +1,35 @@
 /** What a word becomes: the output of attention, a context vector, layer by layer. */
 
 import { text } from "../../src/view/plot/index.ts";
-import { choice, slider } from "../../ui/controls.ts";
+import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
-import { integer, oneOf } from "../frame/fields.ts";
-import { guessText, line } from "../frame/marks.ts";
+import { integer, numbers, oneOf, real } from "../frame/fields.ts";
+import { guessText, line, signed } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
-import { seed, throwAgain, throwControl } from "../frame/throw.ts";
-import { codeLines, indexOfLargest, number } from "../frame/words.ts";
+import { seed, throwAgain } from "../frame/throw.ts";
+import { number, percent } from "../frame/words.ts";
 import type { Becomes, BecomesNumbers } from "./compute.ts";
-import { LAYER_STEPS, WORDS } from "./layer-steps.ts";
-import { apartAt, type BecomesView, picture } from "./picture.ts";
+import { WORDS } from "./layer-steps.ts";
+import { layer } from "./show-layer.ts";
+import { apartAt, cosineNow, nearest, path, strength } from "./show-path.ts";
+import { dragShare, shares, summed, TIME } from "./show-shares.ts";
+import type { BecomesView } from "./shown.ts";
 
-/** The nearest of the six words in a sentence (0: time, 1: fruit). */
-const nearest = ({ numbers: n, state }: BecomesView, sentence: number) => {
-  const all = n.path.near[sentence][state.layer];
-  const at = indexOfLargest(all);
-  return { word: n.words[at], cosine: all[at] };
-};
-const cosineNow = ({ numbers: n, state }: BecomesView) => n.path.apart[state.layer];
-const strength = (quarters: number) => `${25 * quarters} %`;
+const SHOWN = { shares, path, layer };
+const shownIn = ({ state }: BecomesView) => SHOWN[state.shown as keyof typeof SHOWN];
+/** The pictures by name. */
+const PICTURES = [
+  ["shares", "shares"],
+  ["path", "six layers"],
+  ["layer", "one layer"],
+] as const;
+const pictures = ({ state }: BecomesView) => choice("Picture", PICTURES, state.shown, "shown");
+
 const soars = ({ numbers: n }: BecomesView, sentence: number) =>
   n.path.near[sentence][6][n.words.indexOf("soars")];
+
+/** The cosines of the last states with that of "##ars" alone, by tests/golden/evidence/evidence.json. */
+const LAST_PIECE = [0.215, 0.154];
 
 /** A guess at the last cosine, in hundredths: its slider, and its mark beside the curve. */
 const COSINE = {
@@ -37,69 +45,42 @@ const COSINE = {
   },
 };
 
-/** The slider of the head: where the text is about it, and once the reader has changed something. */
-const headSlider = ({ quarters }: Becomes) =>
-  html`<label>head ${slider("Output of layer 0, head 4", { min: 0, max: 4, step: 1, value: quarters }, strength(quarters), "quarters")}</label>`;
-
-/** x, a, x + a and y among the steps of the layer. */
-const LAYER = [1, 3, 4, 5];
-const throwNote = (now: number) => `Words and parameters are random, seed ${now}.`;
-
-const rounded = (row: readonly number[]) => `
-${codeLines(row, 4, "  ")}`;
-const layerTypeScript = ({ sums: [x, y] }: BecomesNumbers, word: number) => `import { tensor } from "heed";
-import { layerNorm } from "heed/nn";
-
-// “${WORDS[word]}”: the two residual sums of the layer.
-const xPlusA = [${rounded(x)}];
-const yPlusM = [${rounded(y)}];
-
-for (const sum of [xPlusA, yPlusM]) {
-  const row = Float64Array.from(sum);
-  const norm = layerNorm(tensor(row, [1, 8]));
-  console.log([...norm.toFloat64()]
-    .map((x) => x.toFixed(2)).join(" "));
-}`;
-const layerPython = ({ sums: [x, y] }: BecomesNumbers, word: number) => `import numpy as np
-
-# "${WORDS[word]}": the two residual sums of the layer.
-x_plus_a = np.array([${rounded(x)}])
-y_plus_m = np.array([${rounded(y)}])
-
-for s in (x_plus_a, y_plus_m):
-    norm = (s - s.mean()) / np.sqrt(s.var() + 1e-5)
-    print(" ".join(f"{x:.2f}" for x in norm))`;
-
 export const page = definePage<Becomes, BecomesNumbers>({
   title: "What a word becomes",
   point:
     "Attention returns a new vector for each word: its context vector. The same word becomes different vectors in different sentences, and one can measure how far they move apart.",
-  minutes: 8,
+  minutes: 10,
   needs: ["words", "arrows"],
   fields: {
     layer: integer(1, 0, 6),
     quarters: integer(4, 0, 4),
-    shown: oneOf(["path", "layer"]),
+    shown: oneOf(PICTURES.map(([name]) => name)),
+    shares: numbers([], real(0, 0, 100, 10_000), (length) => length === 0 || length === 8),
     word: integer(1, 0, WORDS.length - 1),
     seed,
   },
+  check: (state) => ({ ...state, shares: summed(state.shares) }),
   steps: [
     {
       title: "The output is a vector",
       state: {},
-      about: ({ layer, quarters }) => layer <= 1 && quarters === 4,
+      about: ({ shown }) => shown === "shares",
       text: ({
-        numbers: { full },
+        numbers: { context: n },
       }) => html`<p>The shares of a word say where it looks. What it takes home is a vector: the values of all words, each times its share, added up. Papers call it a <em>context vector</em>, and the word is then <em>contextual</em>.</p>
 <p class="formula"><math><msub><mi>c</mi><mi>i</mi></msub><mo>=</mo><munder><mo>∑</mo><mi>j</mi></munder><msub><mi>α</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><msub><mi>v</mi><mi>j</mi></msub></math></p>
-<p>Take “flies” in <b>time flies like an arrow</b> and in <b>fruit flies like a banana</b>. A trained encoder (MiniLM, 6 layers of 12 heads) begins with the same 384 numbers for both, the row of “flies” in a table of words, as in word2vec, and that of its place: before the first layer their cosine is ${number(full.apart[0])}. Cosine says how far two vectors have the same direction: 1 is the same, 0 is nothing in common.</p>
-<p>After one layer it is <b>${number(full.apart[1])}</b>. In the plane, right means nearer to “runs”, and up nearer to “insect”.</p>`,
+<p>Here is the head of the first page again, layer 0, head 4 of MiniLM, on “flies” in <b>time flies like an arrow</b>. It takes ${percent(n!.modelShares[TIME])} from “time”, so its context vector is almost ${n!.modelShares[TIME].toFixed(2)} × the value of “time”, which points to the right. The value of “fruit”, from <b>fruit flies like a banana</b>, points up. The cosine of the two is ${signed(n!.apart, 2)}: 1 is the same direction, 0 is nothing in common.</p>
+<p><b>Drag a share.</b> The others keep their proportions, and the sum stays 100 %. Give “fruit” ${percent(n!.fruitShare)}, as in its own sentence, and “flies” takes home nearly what it takes there, the upper ring.</p>
+<p>And the word? The context vector is mixed by W<sup>O</sup> and added to the word’s own vector and to what the eleven other heads give. These stay as in the model. The result has a cosine of ${n!.near[0].toFixed(3)} with “runs” and of ${n!.near[1].toFixed(3)} with “insect”, after the same attention in sentences of their own. Take from “time”, and “flies” moves from “runs” to “insect”: not far, for this is one head of the first layer.</p>`,
     },
     {
       title: "Six layers",
-      state: { layer: 1 },
-      text: () =>
-        html`<p>Each layer does it again, on what the layer before has made: words look at words that have looked already.</p>`,
+      state: { shown: "path", layer: 1 },
+      about: ({ shown }) => shown === "path",
+      text: ({
+        numbers: { full },
+      }) => html`<p>Now all of “flies”, in both sentences, after each layer of MiniLM (6 layers of 12 heads). It begins with the same 384 numbers for both, the row of “flies” in a table of words, as in word2vec, and that of its place: before the first layer their cosine is ${number(full.apart[0])}. After one layer it is <b>${number(full.apart[1])}</b>. In the plane, right means nearer to “runs”, and up nearer to “insect”.</p>
+<p>Each layer does it again, on what the layer before has made: words look at words that have looked already.</p>`,
       predict: {
         question: "The cosine was 0.917 after the first layer. What is it after the sixth?",
         start: 90,
@@ -123,17 +104,17 @@ export const page = definePage<Becomes, BecomesNumbers>({
     },
     {
       title: "Towards which words?",
-      state: { layer: 6 },
-      about: ({ layer, quarters }) => layer === 6 && quarters === 4,
+      state: { shown: "path", layer: 6 },
+      about: ({ shown, layer, quarters }) => shown === "path" && layer === 6 && quarters === 4,
       text: (
         view,
       ) => html`<p>Compare each “flies” with words that have one meaning, each in a short sentence of its own (“time runs fast”, “a small insect”).</p>
 <p>Of the six words tried, “flies” of <b>time flies</b> is nearest to “${nearest(view, 0).word}” (${number(nearest(view, 0).cosine)}), and “flies” of <b>fruit flies</b> to “${nearest(view, 1).word}” (${number(nearest(view, 1).cosine)}). A verb and an animal: the sentence decided.</p>
-<p>Not every word fits the story. “soars”, which courses name, hardly tells them apart: ${number(soars(view, 0))} and ${number(soars(view, 1))}. The tokenizer cuts it into two pieces, so its vector here is the mean of two.</p>`,
+<p>Not every word fits the story. “soars”, which courses name, hardly tells them apart: ${number(soars(view, 0))} and ${number(soars(view, 1))}. The tokenizer cuts it into two pieces, “so” and “##ars”, and its vector here is the mean of both. The second piece alone has ${number(LAST_PIECE[0])} and ${number(LAST_PIECE[1])}.</p>`,
     },
     {
       title: "Which head did it?",
-      state: { layer: 6 },
+      state: { shown: "path", layer: 6 },
       text: () =>
         html`<p>In head 4 of the first layer (layer 0, head 4: both are counted from 0), “flies” gives 80 % of its attention to “time” and, in the other sentence, 81 % to “fruit”. Does that matter? Turn this head off in both sentences: its output becomes zeros, and all later layers are computed again.</p>`,
       predict: {
@@ -164,8 +145,8 @@ export const page = definePage<Becomes, BecomesNumbers>({
     },
     {
       title: "A little of the head",
-      state: { layer: 6, quarters: 2 },
-      about: ({ layer }) => layer === 6,
+      state: { shown: "path", layer: 6, quarters: 2 },
+      about: ({ shown, layer }) => shown === "path" && layer === 6,
       text: (
         view,
       ) => html`<p>With ${strength(view.state.quarters)} of the head’s output, the cosine is ${number(cosineNow(view))}. <b>Move the slider</b> “head” and see both paths bend. The thin lines are those of the whole head.</p>
@@ -184,105 +165,37 @@ export const page = definePage<Becomes, BecomesNumbers>({
 <p>The picture has every step for “${WORDS[state.word]}”, in an untrained layer of eight numbers and two heads. A vector for its place is added first: attention alone does not know the order of words. Only in one row, that of the two heads, does the word look at other words.</p>`,
     },
   ],
-  picture,
-  label: (view) =>
-    view.state.shown === "layer"
-      ? `The nine steps of a layer for “${WORDS[view.state.word]}”, eight numbers each; the table has them.`
-      : `“flies” in two sentences after layer ${view.state.layer}: cosine ${number(cosineNow(view))}. In “time flies” the nearest word is ${nearest(view, 0).word}, in “fruit flies” ${nearest(view, 1).word}.`,
-  caption: (view) =>
-    view.state.shown === "layer"
-      ? html`“${WORDS[view.state.word]}” in an untrained layer. The first of its numbers: ${LAYER.map((at) => view.numbers.steps[at][view.state.word][0].toFixed(2).replace("-", "−")).join(", ")} as x, a, x + a and y. ${throwNote(view.state.seed)}`
-      : html`After layer ${view.state.layer}${view.state.quarters === 4 ? "" : html`, with ${strength(view.state.quarters)} of layer 0, head 4`}, the two “flies” have a cosine of <b>${number(cosineNow(view))}</b>. ${view.state.layer === 0 ? "No word has looked at another yet." : html`Nearest of six words: “${nearest(view, 0).word}” in “time flies”, “${nearest(view, 1).word}” in “fruit flies”.`}`,
-  control: ({ state, changed }) =>
-    state.shown === "layer"
-      ? html`${choice(
-          "Word",
-          WORDS.map((word, at) => [at, word] as const),
-          state.word,
-          "word",
-        )}${throwControl(state.seed)}`
-      : html`<label>layer ${slider("Layers that have run", { min: 0, max: 6, step: 1, value: state.layer }, state.layer, "layer")}</label>${changed || state.layer === 6 ? headSlider(state) : ""}`,
-  carry: ({ seed }) => ({ seed }),
+  picture: (view) => shownIn(view).picture(view),
+  label: (view) => shownIn(view).label(view),
+  caption: (view) => shownIn(view).caption(view),
+  // A phone has space for the sliders of the path and no more.
+  control: (view) => html`${shownIn(view).control(view)}${view.state.shown === "path" ? "" : pictures(view)}`,
+  more: (view) => (view.state.shown === "path" ? pictures(view) : undefined),
+  carry: ({ seed, shares }) => ({ seed, shares }),
   actions: { throw: throwAgain },
+  drags: { share: dragShare },
   code: {
-    typescript: ({ numbers: n, state }) =>
-      state.shown === "layer"
-        ? layerTypeScript(n, state.word)
-        : `import { tensor } from "heed";
-import { matmul } from "heed/nn";
-
-// “flies” after layer ${state.layer} in both sentences: of
-// 384 numbers, the plane that the two vectors span.
-const time = [${n.pair[0].join(", ")}];
-const fruit = [${n.pair[1].join(", ")}];
-
-const unit = (x) => {
-  const length = Math.hypot(...x);
-  return tensor(
-    Float64Array.from(x, (v) => v / length),
-    [1, x.length]);
-};
-const cosine = matmul(unit(time), unit(fruit),
-  { transposeB: true });
-console.log(cosine.toFloat64()[0].toFixed(3));`,
-    python: ({ numbers: n, state }) =>
-      state.shown === "layer"
-        ? layerPython(n, state.word)
-        : `import numpy as np
-
-# "flies" after layer ${state.layer} in both sentences: of
-# 384 numbers, the plane that the two vectors span.
-time = np.array([${n.pair[0].join(", ")}])
-fruit = np.array([${n.pair[1].join(", ")}])
-
-def unit(x):
-    return x / np.linalg.norm(x)
-
-cosine = unit(time) @ unit(fruit)
-print(f"{cosine:.3f}")`,
-    printed: ({ numbers: n, state }) =>
-      state.shown === "layer"
-        ? n.norms.map((row) => row.map((x) => x.toFixed(2)).join(" ")).join("\n")
-        : n.rounded.toFixed(3),
-    highlight: ({ state }) =>
-      state.shown === "layer"
-        ? ["layerNorm(tensor", "(s - s.mean())"]
-        : ["const cosine = matmul(", "cosine = unit(time)"],
-    names: { time: "time", fruit: "fruit", cosine: "cosine" },
+    typescript: (view) => shownIn(view).typescript(view),
+    python: (view) => shownIn(view).python(view),
+    printed: (view) => shownIn(view).printed(view),
+    highlight: (view) => shownIn(view).highlight,
+    names: {
+      ...{ shares: "shares", values: "values", context: "context" },
+      ...{ time: "time", fruit: "fruit", cosine: "cosine" },
+    },
   },
-  table: ({ numbers: n, state }) =>
-    state.shown === "layer"
-      ? {
-          caption: `“${WORDS[state.word]}” in the layer`,
-          columns: ["step", ...Array.from({ length: 8 }, (_, d) => d + 1)].map(String),
-          rows: n.steps.map((rows, step) => [
-            LAYER_STEPS[step][0],
-            ...rows[state.word].map((x) => Number(x.toFixed(4))),
-          ]),
-        }
-      : {
-          caption: `Cosines of “flies” with ${strength(state.quarters)} of layer 0, head 4`,
-          columns: [
-            "after layer",
-            "of the two",
-            ...n.words.flatMap((word) => [`time: ${word}`, `fruit: ${word}`]),
-          ],
-          rows: n.path.apart.map((cosine, layer) => [
-            layer,
-            Number(cosine.toFixed(4)),
-            ...n.words.flatMap((_, i) => [0, 1].map((s) => Number(n.path.near[s][layer][i].toFixed(4)))),
-          ]),
-        },
+  table: (view) => shownIn(view).table(view),
   tasks: [
     {
-      text: "Find the first layer after which “flies” of “time flies” is nearer to “runs” than to “insect”, with the whole head.",
-      reached: ({ state }) =>
-        state.quarters < 4
-          ? "The whole head: 100 %."
-          : state.layer === 2 ||
-            (state.layer > 2
-              ? "It is nearer to “runs” here. Is it already after an earlier layer?"
-              : "Not here yet."),
+      text: "Drag the share of “fruit” until the context vector of “flies” is as near to that of the one sentence as to that of the other: the two cosines differ by less than 0.05.",
+      reached({ state, numbers: { context } }) {
+        if (state.shares.length === 0 || context === undefined) return false;
+        const [time, fruit] = context.cosines;
+        if (Math.abs(time - fruit) < 0.05) return true;
+        return time > fruit
+          ? "It is still nearer to that of “time flies”."
+          : "Now it is nearer to that of “fruit flies”.";
+      },
     },
     {
       text: "After the last layer, find how little of the head is enough to keep “flies” of “time flies” nearer to “runs” than to “insect”.",

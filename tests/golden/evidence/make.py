@@ -148,6 +148,33 @@ def minilm(folder):
     # "soars" is two tokens, `so` and `##ars`: the last one is compared.
     becomes = {word: [number(cosine(p[-1], states(text, word)[-1])) for p in plain] for word, text in words.items()}
 
+    def context():
+        """"flies" in layer 0, head 4 with other shares, in percent, of its sentence's tokens and of "fruit": its context vector, and norm(x + a)."""
+        first = encoder.layer[0].attention
+
+        def attend(text, word):
+            tokens, ids, _, outputs = run(text)
+            i, x = place(tokens, word), stream(ids, outputs, 0).total()
+            value = first.self.value(x).view(len(tokens), H, d)[:, 4]
+            after = lambda c: first.output.LayerNorm(x[i] + first.output.dense(torch.cat([outputs["z"][0][0, i, :4 * d], c, outputs["z"][0][0, i, 5 * d:]])))
+            return value, outputs["z"][0][0, i, 4 * d:5 * d], after
+
+        (value, time, after), (other, fruit, _) = (attend(text, "flies") for text in flies)
+        meanings = [(lambda a: a[2](a[1]))(attend(words[word], word)) for word in ("runs", "insect")]
+        values = torch.cat([value, other[1:2]])
+        right = values[1] / values[1].norm()
+        up = values[7] - (values[7] @ right) * right
+        plane = torch.stack([right, up / up.norm()])
+
+        def row(shares):
+            c = time if shares is None else torch.tensor(shares, dtype=torch.float64) / sum(shares) @ values
+            return {"shares": shares or [], "point": [number(x) for x in plane @ c], "length": number(c.norm()),
+                    "cosines": [number(cosine(c, own)) for own in (time, fruit)],
+                    "near": [number(cosine(after(c), meaning)) for meaning in meanings]}
+
+        rows = [None, [1] * 8, [0, 0, 0, 0, 0, 0, 0, 100], [3, 42, 0, 1, 2, 1, 4, 47], [40, 5, 10, 5, 5, 25, 10, 0], [0, 99.9, 0, 0, 0.1, 0, 0, 0]]
+        return [row(shares) for shares in rows]
+
     def weight(text, query, key, layer, head, off=None):
         tokens, _, out, _ = run(text, off)
         return number(out.attentions[layer][0, head, place(tokens, query), tokens.index(key)])
@@ -175,6 +202,7 @@ def minilm(folder):
         "cosines": [number(cosine(a, b)) for a, b in zip(*plain)],
         "off": off,
         "becomes": becomes,
+        "context": context(),
         "tired": tired,
     }
 

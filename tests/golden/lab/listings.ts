@@ -4,6 +4,11 @@ import { type Change, changeOf, type LabView } from "../../../lab/frame/page.ts"
 import type { PageComputation } from "../../../lab/frame/runtime/messages.ts";
 import { loadPage } from "../../../lab/pages.ts";
 
+/** More states in which listings are run: what a reader can drag. */
+const DRAGGED: Readonly<Record<string, readonly Change<LabState>[]>> = {
+  becomes: [{ shares: [3, 42, 0, 1, 2, 1, 4, 47] }],
+};
+
 /** A listing of a page in a state. */
 export interface Listing {
   readonly name: string;
@@ -29,12 +34,13 @@ export async function viewOf(
 export async function listingsOf(name: string): Promise<Listing[]> {
   const page = await loadPage(name);
   const listings = new Map<string, Listing>();
-  for (const [i, step] of page.steps.entries()) {
-    const view = await viewOf(name, step.state, step.predict?.show);
+  const steps = page.steps.map(({ state, predict }) => [state, predict?.show]);
+  for (const [i, changes] of [...steps, ...(DRAGGED[name] ?? []).map((one) => [one])].entries()) {
+    const view = await viewOf(name, ...changes);
     const python = page.code.python(view);
     if (!listings.has(python))
       listings.set(python, {
-        name: `${name}, step ${i + 1}`,
+        name: `${name}, ${i < steps.length ? `step ${i + 1}` : "dragged"}`,
         python,
         typescript: page.code.typescript(view),
         printed: page.code.printed(view),

@@ -1,12 +1,11 @@
-/** The picture of "What a word becomes": the path of a word between two meanings, the cosine by layer, the nearest words, and all heads. */
+/** The path of a word between two meanings, the cosine by layer, the nearest words, and all heads. */
 import { bandScale, barX, barY, dotMarks, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
+import { slider } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
 import { axisOf, line, named } from "../frame/marks.ts";
-import type { LabView } from "../frame/page.ts";
-import { number } from "../frame/words.ts";
-import type { Becomes, BecomesNumbers, Path } from "./compute.ts";
-import { drawLayer } from "./draw-layer.ts";
-
-export type BecomesView = LabView<Becomes, BecomesNumbers>;
+import { indexOfLargest, number } from "../frame/words.ts";
+import type { Becomes, Path } from "./compute.ts";
+import type { BecomesPicture, BecomesView } from "./shown.ts";
 
 /** The words of the two axes, by their places in the list. */
 const [RUNS, INSECT] = [0, 2];
@@ -53,7 +52,14 @@ function plane({ numbers: n, state, wide }: BecomesView): string {
       const [endX, endY] = path[path.length - 1];
       // Before the first layer both are the same vector: one label, below the dot.
       const label = state.layer === 0 ? (s === 0 ? "“flies” in both" : "") : NAMES[s];
-      const [dx, dy, anchor] = s === 0 ? [0, 20, "mid"] : endX - x0 < 80 ? [-6, -12, ""] : [-10, -10, "end"];
+      const [dx, dy, anchor] =
+        s === 0
+          ? endX > x1 - 90
+            ? [0, 20, "mid"]
+            : [10, 18, ""]
+          : endX - x0 < 80
+            ? [-6, 22, ""]
+            : [-10, -10, "end"];
       return named(
         s === 0 ? "time" : "fruit",
         lineMark(path, { class: `none ${MARKS[s].path}` }) +
@@ -103,7 +109,7 @@ function neighbors({ numbers: n, state }: BecomesView): string {
           band: bandScale(all.length, [275, 275 + 18 * all.length], 0.3),
           scale: scaleOf({ domain: [0, 0.8], range: [left, left + scale(0.8)] }),
           attributes: { class: s === 0 ? "fv" : "fpaper lv" },
-          label: (i) => number(all[i]),
+          label: (i) => all[i].toFixed(3),
           labelAttributes: (i: number) => ({ class: `s11 ${all[i] === best ? "bold" : "second"}` }),
         })
       );
@@ -129,12 +135,10 @@ function heads({ numbers: n, state }: BecomesView): string {
   ].join("");
 }
 
-/** The inside of the SVG. */
-export function picture(view: BecomesView): string {
-  if (view.state.shown === "layer") return drawLayer(view.numbers.steps, view.state.word, view.wide);
+function picture(view: BecomesView): string {
   if (view.wide) return plane(view) + apart(view) + neighbors(view) + heads(view);
   const { numbers: n, state } = view;
-  const near = n.path.near.map((layers) => layers[state.layer].map((cosine) => number(cosine, 2)));
+  const near = n.path.near.map((layers) => layers[state.layer].map((cosine) => cosine.toFixed(2)));
   const cells = [
     ["", ...n.words],
     ["time", ...near[0]],
@@ -155,3 +159,66 @@ export function picture(view: BecomesView): string {
     text(268, 128, number(n.path.apart[state.layer]), { class: "bold s15" })
   );
 }
+
+/** The nearest of the six words in a sentence (0: time, 1: fruit). */
+export const nearest = ({ numbers: n, state }: BecomesView, sentence: number) => {
+  const all = n.path.near[sentence][state.layer];
+  const at = indexOfLargest(all);
+  return { word: n.words[at], cosine: all[at] };
+};
+export const cosineNow = ({ numbers: n, state }: BecomesView) => n.path.apart[state.layer];
+export const strength = (quarters: number) => `${25 * quarters} %`;
+
+/** The slider of the head: where the text is about it, and once the reader has changed something. */
+const headSlider = ({ quarters }: Becomes) =>
+  html`<label>head ${slider("Output of layer 0, head 4", { min: 0, max: 4, step: 1, value: quarters }, strength(quarters), "quarters")}</label>`;
+
+export const path: BecomesPicture = {
+  picture,
+  label: (view) =>
+    `“flies” in two sentences after layer ${view.state.layer}: cosine ${number(cosineNow(view))}. In “time flies” the nearest word is ${nearest(view, 0).word}, in “fruit flies” ${nearest(view, 1).word}.`,
+  caption: (view) =>
+    html`After layer ${view.state.layer}${view.state.quarters === 4 ? "" : html`, with ${strength(view.state.quarters)} of layer 0, head 4`}, the two “flies” have a cosine of <b>${number(cosineNow(view))}</b>. ${view.state.layer === 0 ? "No word has looked at another yet." : html`Nearest of six words: “${nearest(view, 0).word}” in “time flies”, “${nearest(view, 1).word}” in “fruit flies”.`}`,
+  control: ({ state, changed }) =>
+    html`<label>layer ${slider("Layers that have run", { min: 0, max: 6, step: 1, value: state.layer }, state.layer, "layer")}</label>${changed || state.layer === 6 ? headSlider(state) : ""}`,
+  typescript: ({ numbers: n, state }) => `import { tensor } from "heed";
+import { matmul } from "heed/nn";
+
+// “flies” after layer ${state.layer} in both sentences: of
+// 384 numbers, the plane that the two vectors span.
+const time = [${n.pair[0].join(", ")}];
+const fruit = [${n.pair[1].join(", ")}];
+
+const unit = (x) => {
+  const length = Math.hypot(...x);
+  return tensor(
+    Float64Array.from(x, (v) => v / length),
+    [1, x.length]);
+};
+const cosine = matmul(unit(time), unit(fruit),
+  { transposeB: true });
+console.log(cosine.toFloat64()[0].toFixed(3));`,
+  python: ({ numbers: n, state }) => `import numpy as np
+
+# "flies" after layer ${state.layer} in both sentences: of
+# 384 numbers, the plane that the two vectors span.
+time = np.array([${n.pair[0].join(", ")}])
+fruit = np.array([${n.pair[1].join(", ")}])
+
+def unit(x):
+    return x / np.linalg.norm(x)
+
+cosine = unit(time) @ unit(fruit)
+print(f"{cosine:.3f}")`,
+  printed: ({ numbers: n }) => n.rounded.toFixed(3),
+  highlight: ["const cosine = matmul(", "cosine = unit(time)"],
+  table: ({ numbers: n, state }) => ({
+    caption: `Cosines of “flies” with ${strength(state.quarters)} of layer 0, head 4`,
+    columns: ["after layer", "of the two", ...n.words.flatMap((word) => [`time: ${word}`, `fruit: ${word}`])],
+    rows: n.path.apart.map((cosine, layer) => [
+      layer,
+      Number(cosine.toFixed(4)),
+      ...n.words.flatMap((_, i) => [0, 1].map((s) => Number(n.path.near[s][layer][i].toFixed(4)))),
+    ]),
+  }),
+};
