@@ -35,3 +35,23 @@ test("a key can be moved: of two in one direction the longer gets more, and less
   // Where the query is a word's, a key is pressed and not dragged.
   expect(page.picture((await viewOf("arrows", { mode: "same" })) as never)).not.toContain("key:");
 });
+test("word2vec: words with the same neighbors come from any directions to one, and look at each other", async () => {
+  const trained = async (change: object) =>
+    (await viewOf("arrows", { mode: "trained", word: 0, ...change })).numbers as ArrowsNumbers;
+  const first = await trained({ steps: 0 });
+  expect(first.words.slice(0, 4)).toEqual(["cat", "dog", "king", "queen"]);
+  expect(first.cosines[0]).toBe(first.cosines[1]);
+  expect(first.cosines[0]).toBeLessThan(-0.9);
+  for (let seed = 1; seed <= 100; seed++) {
+    const { keys, cosines } = await trained({ seed });
+    expect(cosines[1], `seed ${seed}`).toBeGreaterThan(0.9);
+    // No arrow leaves the picture.
+    expect(Math.max(...keys.flat().map(Math.abs))).toBeLessThan(4);
+  }
+  const last = await trained({});
+  const king = await trained({ word: 2 });
+  expect(last.shares[1]).toBeGreaterThan(3 * last.shares[2]);
+  expect(king.shares[3]).toBeGreaterThan(3 * king.shares[1]);
+  // The query of a trained word is not dragged.
+  expect(page.picture((await viewOf("arrows", { mode: "trained" })) as never)).not.toContain("query:");
+});

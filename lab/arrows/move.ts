@@ -22,7 +22,7 @@ export function moved(
   [x, y]: readonly [number, number],
 ): Partial<Arrows> | undefined {
   if (state.mode === "free") return { x, y };
-  if (state.mode === "same") return undefined;
+  if (state.mode !== "turned") return undefined;
   const [wx, wy] = n.keys[state.word];
   return { angle: ((Math.atan2(y, x) - Math.atan2(wy, wx)) * 180) / Math.PI };
 }

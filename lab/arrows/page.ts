@@ -1,7 +1,7 @@
 /** Arrows: a query and keys in the plane. How far a key reaches along the query is its score. */
 
 import { dotMarks, scaleOf, text } from "../../src/view/plot/index.ts";
-import { check, choice } from "../../ui/controls.ts";
+import { check, choice, slider } from "../../ui/controls.ts";
 import { html, mathml } from "../../ui/markup.ts";
 import { clamp, integer, numbers, oneOf, ownSentence, real, toggle } from "../frame/fields.ts";
 import {
@@ -17,6 +17,7 @@ import {
   weightClass,
 } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
+import { throwAgain, throwControl } from "../frame/throw.ts";
 import { descending, number, percent } from "../frame/words.ts";
 import type { Arrows, ArrowsNumbers } from "./compute.ts";
 import { direction, moved, turned, withKey } from "./move.ts";
@@ -25,12 +26,15 @@ type PageView = LabView<Arrows, ArrowsNumbers>;
 
 const REACH = 4;
 const IT = 3;
+/** Steps of word2vec. */
+const STEPS = 60;
 
 /** Where the query comes from, and its button. */
 const MODES = [
   ["free", "any query"],
   ["same", "Q = K = X"],
   ["turned", "Q = X·W"],
+  ["trained", "word2vec"],
 ] as const;
 
 /** The plane: scales from coordinates to pixels, and a factor for sizes. */
@@ -78,9 +82,11 @@ function keys({ numbers: n, state, wide }: PageView): string {
   const length = Math.hypot(...n.query) || 1;
   const marks = n.keys.map(([kx, ky], j) => {
     const size = Math.hypot(kx, ky) || 1;
-    // Beside the key where the query is on top of it.
+    // Beside the key where the query is on top of it; of two trained words in one direction, on either side.
     const cosine = (kx * n.query[0] + ky * n.query[1]) / (size * length);
-    const turn = cosine > 0.97 ? (aside / unit / size) * (Math.sign(kx * ky) || 1) : 0;
+    const isTrained = state.mode === "trained";
+    const sign = isTrained ? 1 - 2 * (j % 2) : Math.sign(kx * ky) || 1;
+    const turn = cosine > 0.97 || isTrained ? (aside / unit / size) * sign : 0;
     const [tx, ty] = [
       kx + (kx / size) * (away / unit) + ky * turn,
       ky + (ky / size) * (away / unit) - kx * turn,
@@ -90,7 +96,7 @@ function keys({ numbers: n, state, wide }: PageView): string {
       vector(wide, [kx, ky], "lk", 9) +
       dotMarks([[x(kx), y(ky)]], radius, { class: "hit grip" }) +
       text(x(tx), y(ty) + 4, n.words[j], {
-        class: `${kx > 0 ? "" : "end"} tk ${isWord && j === state.word ? "bold" : ""}`,
+        class: `${(isTrained ? tx > kx : kx > 0) ? "" : "end"} tk ${isWord && j === state.word ? "bold" : ""}`,
       });
     if (isWord) return pressable(`word:${j}`, `Take the query of ${n.words[j]}`, j === state.word, mark);
     const value = { now: kx, min: -REACH, max: REACH, text: `${number(kx)}, ${number(ky)}` };
@@ -98,6 +104,9 @@ function keys({ numbers: n, state, wide }: PageView): string {
   });
   return named("keys", marks.join(""));
 }
+
+/** Whether the query is the word's own vector. */
+const isOwn = ({ mode }: Arrows) => mode === "same" || mode === "trained";
 
 /** The query, which is dragged unless it is the word's own vector. */
 function query({ numbers: n, state, wide }: PageView): string {
@@ -110,7 +119,7 @@ function query({ numbers: n, state, wide }: PageView): string {
     text(x(qx * 0.55) + (qy / length) * (wide ? 30 : 24), y(qy * 0.55) + (qx / length) * 16 + 4, "query", {
       class: "tq bold halo mid",
     });
-  if (state.mode === "same") return named("query", mark);
+  if (isOwn(state)) return named("query", mark);
   const value = { now: qx, min: -REACH, max: REACH, text: `${number(qx)}, ${number(qy)}` };
   return named("query", draggable("query:", "The query", value, mark, "free"));
 }
@@ -194,6 +203,8 @@ export const page = definePage<Arrows, ArrowsNumbers>({
     angle: { ...real(0, -180, 180), accept: (angle) => (((Math.round(angle) % 360) + 540) % 360) - 180 },
     output: toggle(),
     keys: numbers([1.5, 2, -2, 1.5, 2.5, 0.5, -0.5, -2.5, -2.5, -0.5], real(0, -REACH, REACH, 20)),
+    steps: integer(STEPS, 0, STEPS),
+    seed: integer(5, 1, 9999),
     ownText: ownSentence,
   },
   steps: [
@@ -276,6 +287,17 @@ export const page = definePage<Arrows, ArrowsNumbers>({
       }) => html`<p>The answer is one more arrow: the average of the <b class="v">values</b>, weighted by their shares. Here the values are the words’ own arrows, so the output is always somewhere between them, now at (${number(n.output[0])}, ${number(n.output[1])}).</p>
 <p>Values may have more or fewer numbers than queries and keys (d<sub>v</sub> ≠ d<sub>k</sub>). Only a query and a key must have equally many, because only those two are multiplied number by number.</p>`,
     },
+    {
+      title: "Where a word gets its arrow",
+      state: { mode: "trained", word: 0 },
+      about: ({ mode }) => mode === "trained",
+      text: ({
+        numbers: n,
+        state,
+      }) => html`<p>In a table of words each word is <em>one-hot</em>: 1 at its own place, 0 at all others. Any two are at right angles, and none is like another. Times a matrix, each becomes its row of that matrix: a few numbers, here two, at first random.</p>
+<p><em>word2vec</em> trains that matrix to predict the words next to a word. Its text here has 28 words: “the cat drank milk the dog drank water the king ruled land …”. “cat” and “dog” have the same neighbors, so the same numbers are right for both. Their cosine was ${number(n.cosines[0])}; after ${state.steps} steps it is <b>${number(n.cosines[1])}</b>. <b>Move the slider</b> and watch them move together.</p>
+<p>Now a word that asks with its own arrow finds words like it: “${n.words[state.word]}” gives ${percent(n.shares[ordered(n)[0]])} to “${n.words[ordered(n)[0]]}” and ${percent(n.shares[ordered(n)[1]])} to “${n.words[ordered(n)[1]]}”. But each word has one arrow, whatever the sentence: that is what attention changes.</p>`,
+    },
   ],
   picture,
   label: ({ numbers: n }) =>
@@ -284,18 +306,19 @@ export const page = definePage<Arrows, ArrowsNumbers>({
     const [a, b] = ordered(n);
     return html`${state.mode === "free" ? "The query" : html`The query of “${n.words[state.word]}”`} gives ${percent(n.shares[a])} to “${n.words[a]}” (score ${number(n.scores[a])}) and ${percent(n.shares[b])} to “${n.words[b]}” (${number(n.scores[b])}).`;
   },
-  control: ({
-    state,
-    numbers: n,
-  }) => html`<span class="wide-only">Drag the <b class="q">query</b>${state.mode === "free" ? html` or a <b class="k">key</b>` : ""}, or use the arrow keys on it.</span>
+  control: ({ state, numbers: n }) =>
+    state.mode === "trained"
+      ? html`<label>steps ${slider("Steps of word2vec", { min: 0, max: STEPS, step: 1, value: state.steps }, state.steps, "steps")}</label>`
+      : html`<span class="wide-only">Drag the <b class="q">query</b>${state.mode === "free" ? html` or a <b class="k">key</b>` : ""}, or use the arrow keys on it.</span>
 ${
   state.mode === "same"
     ? html`<span class="narrow-only">Press a word to let it ask.</span>`
     : html`<label class="narrow-only">turn <input type="range" min="-180" max="180" step="1" value="${Math.round(direction(n.query))}" data-act="turn" aria-label="Direction of the query in degrees"><output>${Math.round(direction(n.query))}°</output></label>`
 }`,
   more: ({ state }) => html`${choice("", MODES, state.mode, "mode")}
-${check("output", state.output, "output")}`,
+${check("output", state.output, "output")}${state.mode === "trained" ? throwControl(state.seed) : ""}`,
   actions: {
+    throw: throwAgain,
     turn: ({ state, numbers: n }, _, value) => {
       const [angle, length] = [(Number(value) * Math.PI) / 180, Math.hypot(state.x, state.y)];
       return moved(state, n, [length * Math.cos(angle), length * Math.sin(angle)]);
@@ -385,7 +408,8 @@ for row in weights, output:
   tasks: [
     {
       text: "Find a query for which two words have nearly the same share (less than 2 points apart), each more than 35 %.",
-      reached: ({ numbers: n }) => {
+      reached: ({ state, numbers: n }) => {
+        if (state.mode === "trained") return false;
         const [a, b] = ordered(n);
         const isEnough = n.shares[b] > 0.35;
         if (n.shares[a] - n.shares[b] < 0.02)

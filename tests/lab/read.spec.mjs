@@ -144,6 +144,11 @@ for (const name of ["arrows", "steps"])
         await write(page, "hi");
         for (let i = 0; i < (await page.locator(".step").count()); i++) {
           await reach(page, i, width);
+          // word2vec has a text of its own.
+          if (name === "arrows" && i === 5) {
+            await expect(page.locator(picture)).toContainText("queen");
+            continue;
+          }
           await expect(page.locator(picture)).toContainText("hi");
           await expect(page.locator(picture)).toContainText("sat");
           await expect(page.locator(".step").nth(i)).not.toContainText("“…”");

@@ -14,7 +14,6 @@ export const checkKind = (_what, _name, _kind, x) => x;
 export const [checkKinds, checkKnown, checkKnownOptions, checkNames, checkOptionNames] = Array(5).fill(
   () => {},
 );
-export const SYNONYMS = {};
 /** Every value is of the kind that it has to be. */
 export const KINDS = new Proxy({}, { get: () => () => true });
 
