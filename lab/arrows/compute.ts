@@ -2,6 +2,7 @@
 import { randn, scaledDotProductAttention, tensor, zeros } from "../../src/index.ts";
 import { matmul, multiply, softmax, sub, sum } from "../../src/nn/index.ts";
 import { namesFrom } from "../frame/words.ts";
+import { READ, TEXT } from "./sentences.ts";
 
 /** What a reader changes. */
 export type Arrows = {
@@ -27,13 +28,6 @@ export type Arrows = {
 
 /** The words whose vectors are the arrows. */
 const WORDS = ["cat", "sat", "mat", "it", "tired"] as const;
-
-/** The text that word2vec reads, and the words whose vectors are shown. */
-const TEXT =
-  "the cat drank milk the dog drank water the king ruled land the queen ruled towns the cat slept the dog slept the king spoke the queen spoke".split(
-    " ",
-  );
-const READ = ["cat", "dog", "king", "queen", "drank"] as const;
 
 /**
  * word2vec: a word predicts its neighbors. Its one-hot vector times a matrix is a row of that matrix, x; a second matrix y gives each
