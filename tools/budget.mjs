@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["src/webgpu", 4_640],
   ["ui", 500],
   ["explorer", 19_440],
-  ["lab", 16_400],
+  ["lab", 16_470],
   ["bench", 4_810],
   ["tools", 5_790],
   ["examples", 1_280],
