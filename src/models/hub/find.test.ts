@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -91,6 +91,9 @@ describe("findModel", () => {
     expect(findModel("encoder", env).directory).toBe(locateShipped("encoder"));
     const folder = locateShipped("decoder");
     expect(findModel(folder, env)).toEqual({ directory: folder, name: "decoder", within: folder });
+    const named = join(root, "minilm", "model");
+    cpSync(folder, named, { recursive: true });
+    expect(findModel(named, env).name).toBe("minilm/model");
   });
 
   test("a missing model is an error with the places searched and what to do", () => {

@@ -62,7 +62,10 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
         { path: name },
       );
     checkFolder(name);
-    return { directory: name, name: basename(resolve(name)), within: name };
+    const [parent, folder] = [dirname(resolve(name)), basename(resolve(name))];
+    // A folder named "model" says which model it is by the folder around it.
+    const label = /^(model|checkpoint(-\d+)?)$/i.test(folder) ? `${basename(parent)}/${folder}` : folder;
+    return { directory: name, name: label, within: name };
   }
   const hub = readHubName(name);
   if (hub === undefined || /^[./~]|[\\]/.test(name))
