@@ -343,7 +343,9 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
 
   readonly #pressed = (event: KeyboardEvent) => {
-    if (event.target === document.body) this.#surface?.press(event);
+    // Tab leaves a dialog for the browser, and then the page has the focus.
+    const isBehind = this.renderRoot.querySelector("dialog[open]") !== null;
+    if (event.target === document.body && !isBehind) this.#surface?.press(event);
   };
 
   #changed(how: How, before: State): void {

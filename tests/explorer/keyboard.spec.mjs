@@ -245,6 +245,9 @@ const CASES = {
       ))
     )
       throw new Error("? shows no keys");
+    // Tab leaves the dialog for the browser, and no control has the focus.
+    await press(page, "Tab", "2");
+    same((await state(page)).stage, "scores", "keys do nothing to the picture behind a dialog");
     await press(page, "Escape");
     if (
       await page.evaluate(
