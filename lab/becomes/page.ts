@@ -71,6 +71,7 @@ export const page = definePage<Becomes, BecomesNumbers>({
 <p class="formula"><math><msub><mi>c</mi><mi>i</mi></msub><mo>=</mo><munder><mo>∑</mo><mi>j</mi></munder><msub><mi>α</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><msub><mi>v</mi><mi>j</mi></msub></math></p>
 <p>Here is the head of the first page again, layer 0, head 4 of MiniLM, on “flies” in <b>time flies like an arrow</b>. It takes ${percent(n!.modelShares[TIME])} from “time”, so its context vector is almost ${n!.modelShares[TIME].toFixed(2)} × the value of “time”, which points to the right. The value of “fruit”, from <b>fruit flies like a banana</b>, points up. The cosine of the two is ${signed(n!.apart, 2)}: 1 is the same direction, 0 is nothing in common.</p>
 <p><b>Drag a share.</b> The others keep their proportions, and the sum stays 100 %. Give “fruit” ${percent(n!.fruitShare)}, as in its own sentence, and “flies” takes home nearly what it takes there, the upper ring.</p>
+<p class="still">On paper and without JavaScript nothing can be dragged: the picture has the model’s shares.</p>
 <p>And the word? The context vector is mixed by W<sup>O</sup> and added to the word’s own vector and to what the eleven other heads give. These stay as in the model. The result has a cosine of ${n!.near[0].toFixed(3)} with “runs” and of ${n!.near[1].toFixed(3)} with “insect”, after the same attention in sentences of their own. Take from “time”, and “flies” moves from “runs” to “insect”: not far, for this is one head of the first layer.</p>`,
     },
     {

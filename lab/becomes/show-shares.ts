@@ -82,7 +82,7 @@ function plane({ numbers: { context: n }, wide }: BecomesView): string {
         [TIME, FRUIT].map((i) => arrow(...from, ...point(values[i]), "lv thin")).join("") +
         label(values[TIME], 0, 18, "time", "mid") +
         label(values[FRUIT], 10, 4, "fruit", "") +
-        label([-1.4, -0.48], 0, 0, "the other six", ""),
+        label([-1.4, 0.85], 0, 0, wide ? "the other six" : /* text */ "others", ""),
     ),
     dotMarks(models.map(point), 8, { class: "none lv thin" }),
     label(models[0], 0, -14, "in “time flies”", "mid bold") +
