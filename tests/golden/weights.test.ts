@@ -105,6 +105,51 @@ describe("a SentencePiece model", () => {
   });
 });
 
+describe("Marian's vocab.json", () => {
+  const bytes = readFileSync(path("sentencepiece", "unigram.model"));
+  const model = readSentencePiece(bytes);
+  const { pieces } = model;
+  const names = ["</s>", "<unk>", ">>deu<<", "▁Hund", ...pieces.slice(3).map(({ text }) => text), "<pad>"];
+  const vocab = Object.fromEntries(names.map((name, id) => [name, id]));
+
+  test("has the ids of the pieces of source.spm", () => {
+    const ids = new Map(Object.entries(vocab));
+    const tokenizer = convertedTokenizer("marian", sentencePieceJson(model, { modelType: "marian", ids }));
+    const cases: [string, number[]][] = json("sentencepiece", "expected.json").unigram;
+    for (const [text, ids] of cases) {
+      const want = ids.map((id) => vocab[pieces[id].text]);
+      expect([text, ...tokenizer.encode(text).ids]).toEqual([text, ...want, 0]);
+    }
+    expect(tokenizer.encode(">>deu<< a").ids[0]).toBe(2);
+    expect(tokenizer.decode(Int32Array.of(3, 0))).toBe("Hund");
+  });
+
+  test("and source.spm are the tokenizer of a folder; wrong ids are refused", async () => {
+    const open = (ids: object) => {
+      const root = join(import.meta.dirname, "encoder-decoders", "marian");
+      const files = ["config.json", "model.safetensors"].map((name): [string, Uint8Array] => [
+        name,
+        readFileSync(join(root, name)),
+      ]);
+      const list = new TextEncoder().encode(JSON.stringify(ids));
+      return modelFromFiles(new Map([...files, ["source.spm", bytes], ["vocab.json", list]]));
+    };
+    const few = Object.fromEntries(names.slice(0, 40).map((name, id) => [name, id]));
+    expect([...(await open(few)).tokenizer.encode(">>deu<<").ids]).toEqual([2, 0]);
+    await expect(open({ ...few, "▁Hund": 2 })).rejects.toThrow(/each once/);
+    await expect(open({ "</s>": 0 })).rejects.toThrow(/no <unk>/);
+    await expect(open({ "</s>": "0" })).rejects.toThrow(/not an integer/);
+  });
+});
+
+test("SentencePiece alone is refused where a family has other ids", async () => {
+  const root = join(import.meta.dirname, "encoder-decoders", "pegasus");
+  const files = new Map<string, Uint8Array>(
+    ["config.json", "model.safetensors"].map((name) => [name, readFileSync(join(root, name))]),
+  ).set("spiece.model", readFileSync(path("sentencepiece", "unigram.model")));
+  await expect(modelFromFiles(files)).rejects.toThrow(/the ids of a pegasus are not those of its/);
+});
+
 test("a folder with an adapter alone finds its model by the path in it, or by `base`; a broken one is refused", async () => {
   const work = mkdtempSync(join(tmpdir(), "heed-lora-"));
   try {

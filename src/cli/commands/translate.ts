@@ -6,7 +6,7 @@ export const command = translationCommand({
   summary: "translate a text with an encoder–decoder",
   notes: 'A T5 needs --prefix "translate English to German: ".',
   examples: [
-    'heed translate ./opus-mt-en-de "The cat sat on the mat." --beams 4',
+    'heed translate Helsinki-NLP/opus-mt-en-de "The cat sat on the mat." --beams 4',
     'heed translate ./nllb-200-distilled-600M "Good morning." --from eng_Latn --to deu_Latn',
     'heed translate ./t5-small "Good morning." --prefix "translate English to German: "',
   ],

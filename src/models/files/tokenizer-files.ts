@@ -1,4 +1,5 @@
 /** The tokenizer of a model's folder: tokenizer.json, or the files of earlier versions. */
+import { FormatError, UnsupportedError } from "../../core/errors.ts";
 import type { ChatFormat } from "../chat/format.ts";
 import { readSentencePiece, sentencePieceJson } from "../tokenizer/convert/sentencepiece.ts";
 import { vocabMergesJson, vocabTxtJson } from "../tokenizer/convert/word-lists.ts";
@@ -12,12 +13,16 @@ export const TOKENIZER_FILES: readonly (readonly string[])[] = [
   ["tokenizer.model"],
   ["spiece.model"],
   ["sentencepiece.bpe.model"],
+  ["source.spm", "vocab.json"],
   ["vocab.txt"],
   ["vocab.json", "merges.txt"],
 ];
 
 /** Model types with `vocab.json` whose texts are between `<s>` and `</s>`. */
 const ROBERTAS = ["roberta", "longformer", "bart", "camembert", "xlm-roberta"];
+
+/** Model types whose ids are not those of their SentencePiece model. */
+const OTHER_IDS = ["m2m_100", "mbart", "pegasus", "big_bird"];
 
 /** Reads the tokenizer of a model of the given `model_type`. The caller knows that there is one. */
 export async function readTokenizerFiles(files: ModelFiles, modelType: string): Promise<Tokenizer> {
@@ -37,8 +42,27 @@ export async function readTokenizerFiles(files: ModelFiles, modelType: string): 
         vocabMergesJson(bytes, await files.bytes("merges.txt"), { isRoberta, config }),
       );
     }
-    return convertedTokenizer(name, sentencePieceJson(readSentencePiece(bytes, name), { modelType, config }));
+    if (OTHER_IDS.includes(modelType))
+      throw new UnsupportedError(
+        "tokenizer",
+        `the ids of a ${modelType} are not those of its SentencePiece model, so heed reads its tokenizer.json only; write it in Python: from transformers import AutoTokenizer; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)`,
+        { modelType },
+      );
+    const ids = name === "source.spm" ? idsOf(await readJson(files, "vocab.json")) : undefined;
+    const model = readSentencePiece(bytes, name);
+    return convertedTokenizer(name, sentencePieceJson(model, { modelType, config, ids }));
   });
+}
+
+/** The ids of a vocab.json. */
+function idsOf(vocab: Record<string, unknown>): Map<string, number> {
+  const ids = new Map<string, number>();
+  for (const [token, id] of Object.entries(vocab)) {
+    if (!Number.isInteger(id))
+      throw new FormatError("tokenizer", `vocab.json: the id of ${JSON.stringify(token)} is not an integer`);
+    ids.set(token, id as number);
+  }
+  return ids;
 }
 
 /** The fields of tokenizer_config.json; none if there is no such file. */

@@ -387,7 +387,10 @@ describe("a faulty server", () => {
       /has no model\.safetensors and no pytorch_model\.bin; download one of its GGUF/,
     );
     hub.files.set("pytorch_model.bin", Buffer.from("pickle"));
-    expect((await pull()).files.map(({ name }) => name)).toContain("pytorch_model.bin");
+    // The tokenizer of a Marian: https://huggingface.co/Helsinki-NLP/opus-mt-en-de
+    hub.files.set("source.spm", Buffer.from("pieces"));
+    const names = (await pull()).files.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["pytorch_model.bin", "source.spm"]));
     hub.files.set("model.safetensors", weights);
     hub.files.delete("config.json");
     expect((await failure()).message).toMatch(/has no config\.json/);

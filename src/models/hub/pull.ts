@@ -54,6 +54,8 @@ const FILES = [
   "tokenizer.model",
   "spiece.model",
   "sentencepiece.bpe.model",
+  "source.spm",
+  "target.spm",
   "chat_template.jinja",
   "preprocessor_config.json",
   "vocab.txt",

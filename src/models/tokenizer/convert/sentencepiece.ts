@@ -3,6 +3,7 @@
  * tokenizer.json: Unigram and BPE. A file does not say which special tokens a model puts around a text, so the family and
  * tokenizer_config.json decide; the families with an order of ids of their own are those of `ORDERS`.
  */
+import { FormatError } from "../../../core/errors.ts";
 import { ProtoMessage } from "../../../io/protobuf.ts";
 import { asBytes, type Refuse, refuser } from "../../../io/refuse.ts";
 import { addedTokens, bpeModel, mergesOf, type SpecialToken, templatePart, tokenizerFile } from "./parts.ts";
@@ -32,6 +33,8 @@ export interface SentencePieceSettings {
   readonly modelType?: string;
   /** Fields of tokenizer_config.json. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** The ids of pieces, where another file has them: Marian's vocab.json, of two languages. */
+  readonly ids?: ReadonlyMap<string, number>;
 }
 
 /** Reads a `.model`. Throws a FormatError for other bytes. */
@@ -100,17 +103,36 @@ const ORDERS: Readonly<
   ],
 };
 
+/** Below the score of every text of known pieces: a piece of the other language is read where this one's have no other way. */
+const OTHER_LANGUAGE = -1000;
+
+/** Pieces in the order of their ids. Throws a FormatError for ids with gaps. */
+function orderedBy(pieces: readonly Scored[], ids: ReadonlyMap<string, number>): Scored[] {
+  const scores = new Map(pieces);
+  const lowest = pieces.reduce((low, [, score]) => Math.min(low, score), 0) + OTHER_LANGUAGE;
+  const order: Scored[] = [...ids]
+    .sort(([, a], [, b]) => a - b)
+    .map(([text]) => [text, scores.get(text) ?? lowest]);
+  if (!order.every(([text], n) => ids.get(text) === n))
+    throw new FormatError("tokenizer", `vocab.json: its ids must be 0 to ${order.length - 1}, each once`);
+  if (!ids.has("<unk>") || !ids.has("</s>"))
+    throw new FormatError("tokenizer", "vocab.json: there is no <unk> or no </s>");
+  return order;
+}
+
 /** Model types whose texts end with `</s>` and begin with nothing. */
 const ENDS_ONLY = ["t5", "mt5", "umt5", "pegasus", "marian"];
 
 /** The same tokenizer as tokenizer.json. */
 export function sentencePieceJson(
   model: SentencePieceModel,
-  { modelType = "", config = {} }: SentencePieceSettings = {},
+  { modelType = "", config = {}, ids }: SentencePieceSettings = {},
 ): object {
   const { kind, charsmap, addPrefix, removeSpaces, byteFallback } = model;
   const direct = model.pieces.map(({ text, score }): Scored => [text, score]);
-  const pieces = ORDERS[modelType.replace(/^(?:mt5|umt5)$/, "t5")]?.(direct, config) ?? direct;
+  const pieces = ids
+    ? orderedBy(direct, ids)
+    : (ORDERS[modelType.replace(/^(?:mt5|umt5)$/, "t5")]?.(direct, config) ?? direct);
   const vocab = new Map(pieces.map(([text], id) => [text, id]));
   const idOf = (text: string) => vocab.get(text) ?? -1;
   const unknown = idOf(model.pieces[model.unknown].text);
@@ -120,7 +142,8 @@ export function sentencePieceJson(
       : [],
   );
   for (const [text, id] of vocab)
-    if (/^<(?:pad|mask|extra_id_\d+|(?:un)?k?|\/?s)>(?:NOTUSED)?$/.test(text) || text === "<unk>NOTUSED")
+    if (ids && /^>>.+<<$/.test(text)) special.push({ id, content: text, special: false });
+    else if (/^<(?:pad|mask|extra_id_\d+|(?:un)?k?|\/?s)>(?:NOTUSED)?$/.test(text) || text === "<unk>NOTUSED")
       special.push({ id, content: text, lstrip: text === "<mask>" });
   const isAlbert = modelType === "albert";
   if (isAlbert) special.push({ id: idOf("[MASK]"), content: "[MASK]", lstrip: true });
