@@ -241,9 +241,13 @@ for (const [at, name] of OWN.entries())
             for (const what of await page.evaluate(misplaced)) problems.push(`stop ${i + 1}${when}: ${what}`);
             if (!(await page.evaluate(() => /own=/.test(location.hash))))
               problems.push(`stop ${i + 1}${when}: the sentence is gone`);
-            // Other sentences are the subject of “Words”.
+            // Other sentences are the subject of “Words”, and word2vec on “Arrows” has a text of its own.
             const text = (await step.locator("[data-part]").textContent()) ?? "";
-            if (name !== "words" && /“(?:the|cat|sat|on|mat|it|tired)”|[Tt]welve/.test(text))
+            if (
+              name !== "words" &&
+              !text.includes("word2vec") &&
+              /“(?:the|cat|sat|on|mat|it|tired)”|[Tt]welve/.test(text)
+            )
               problems.push(`stop ${i + 1}${when}: ${text}`);
           };
           await look("");
