@@ -33,14 +33,9 @@ function defined(bits: number, e: number, f: number): number {
 }
 
 it("the rounding of a float dtype is half the distance from 1 to the next number", () => {
-  const data = {
-    float32: new Float32Array(1),
-    float64: new Float64Array(1),
-    float16: new Uint16Array(1),
-    bfloat16: new Uint16Array(1),
-  };
   for (const dtype of FLOAT_DTYPES) {
-    const [read, write] = [readerOf(dtype, data[dtype]), writerOf(dtype, data[dtype])];
+    const data = arrayFor(dtype, 1);
+    const [read, write] = [readerOf(dtype, data), writerOf(dtype, data)];
     const rounded = (x: number) => {
       write(0, x);
       return read(0);

@@ -14,8 +14,8 @@ export type FloatDType = "float32" | "float64" | "float16" | "bfloat16";
 export type DType = FloatDType | "bool" | "uint8" | "int32" | "int64" | "float8_e4m3fn" | "float8_e5m2";
 /** Float dtypes that compute in float32: the dtypes that compiled kernels read. */
 export type StoredDType = Exclude<FloatDType, "float64">;
-/** Float dtypes of 16 bits. */
-export type HalfDType = "float16" | "bfloat16";
+/** Float dtypes that are stored as bits. */
+export type BitsDType = Exclude<StoredDType, "float32">;
 
 /** Arrays a tensor may hold. @beta */
 export type TypedData = DataOf<DType>;
@@ -23,7 +23,7 @@ export type TypedData = DataOf<DType>;
 /** The array that holds a dtype. @beta */
 export type DataOf<D extends DType> = D extends "float32" ? Float32Array
   : D extends "float64" ? Float64Array
-  : D extends HalfDType ? Uint16Array
+  : D extends "float16" | "bfloat16" ? Uint16Array
   : D extends "int32" ? Int32Array
   : D extends "int64" ? BigInt64Array
   : Uint8Array; // biome-ignore format: a row a dtype
@@ -169,8 +169,8 @@ export const isDType = (dtype: string): dtype is DType => rowOf(dtype) !== undef
 /** True for the dtypes that attention computes with. */
 export const isFloat = (dtype: string): dtype is FloatDType => rowOf(dtype)?.kind === "float";
 
-/** True for float16 and bfloat16. */
-export const isHalf = (dtype: string): dtype is HalfDType =>
+/** True for the floats that are stored as bits. */
+export const isHalf = (dtype: string): dtype is BitsDType =>
   isFloat(dtype) && DTYPES[dtype].bits !== undefined;
 
 /** True for the float dtypes that compute in float32. */
@@ -351,7 +351,7 @@ function roundHalfEven(x: number): number {
 }
 
 /** The numbers that bits mean, exactly. */
-export function widen(dtype: HalfDType, from: TypedData, to: Float32Array | Float64Array): void {
+export function widen(dtype: BitsDType, from: TypedData, to: Float32Array | Float64Array): void {
   const { fraction, lowest } = ROWS[dtype].bits;
   const bits = from as Uint16Array;
   if (lowest === -126 && to instanceof Float32Array) {

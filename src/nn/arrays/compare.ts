@@ -6,7 +6,7 @@ import * as arrays from "../../api/array.ts";
 import { fromNested, isNested } from "../../core/create/nested.ts";
 import { allocateLike, placed } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
-import { type DType, isHalf, isMask } from "../../core/dtype.ts";
+import { DTYPES, type DType, isMask } from "../../core/dtype.ts";
 import {
   checkCount,
   DTypeError,
@@ -107,7 +107,7 @@ function comparable(what: string, name: string, x: Operand, like: Tensor | undef
     like && (typeof x === "number" || isNested(x))
       ? placed(what, constant(what, x, like.dtype), like.device)
       : asTensor(`${what}: ${name}`, typeof x === "number" ? [x] : x);
-  if (isHalf(t.dtype) || t.dtype.startsWith("float8"))
+  if (DTYPES[t.dtype].bits)
     throw new DTypeError(
       "dtype",
       `${what}: computes in float32 and float64 and compares integers, got ${formatTensor(name, t)}; convert it: cast(x, "float32")`,

@@ -2,7 +2,7 @@
  * Arithmetic of the kernels: exp2, exp, log and tanh of four float32 lanes, as polynomials. Each function states its error
  * bound, which math.test.ts checks.
  */
-import { type HalfDType, isHalf, type StoredDType } from "../../core/dtype.ts";
+import { type BitsDType, isHalf, type StoredDType } from "../../core/dtype.ts";
 import type { FunctionBuilder, I32Value, V128Value } from "../assembler/index.ts";
 import { f32x4, i32, i32x4, v128 } from "../assembler/index.ts";
 import { CONSTANTS_AT } from "./layout.ts";
@@ -238,7 +238,7 @@ export function loadOne(
 
 /** Four 16-bit patterns, one per lane, extended by their signs, as float32: exact, including subnormals, infinities and NaN. */
 const WIDEN: Readonly<
-  Record<HalfDType, (f: FunctionBuilder, m: Arithmetic, pattern: V128Value) => V128Value>
+  Record<BitsDType, (f: FunctionBuilder, m: Arithmetic, pattern: V128Value) => V128Value>
 > = { float16: widenFloat16, bfloat16: (_f, _m, pattern) => i32x4.shl(pattern, 16) };
 
 function widenFloat16(f: FunctionBuilder, m: Arithmetic, pattern: V128Value): V128Value {

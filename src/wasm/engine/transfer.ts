@@ -23,7 +23,7 @@ function bitsOf(data: ArrayBufferView & { length: number }): Float32Array | Uint
 
 /** The engine's memory as elements of so many bytes. */
 export const arrayOf = (memory: EngineMemory, bytes: number): Float32Array =>
-  (bytes === 4 ? memory.f32 : memory.u16) as Float32Array;
+  (bytes === 4 ? memory.f32 : bytes === 2 ? memory.u16 : memory.u8) as Float32Array;
 
 /** An operand that is in the engine's memory with contiguous rows; undefined for any other. */
 export function residentOperand(memory: EngineMemory, x: Operand): Staged | undefined {
