@@ -2,7 +2,7 @@
 import type { Selection } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
 import { lseReader } from "../backend/results.ts";
-import { type FloatDType, readerOf } from "../core/dtype.ts";
+import { DTYPES, type FloatDType, readerOf, roundingOf } from "../core/dtype.ts";
 import { OptionError } from "../core/errors.ts";
 import { operandOf, type Shape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
@@ -35,6 +35,7 @@ export function checkRowSums(
   const { heads, rows } = selection;
   // Dropped weights sum to anything: the sums are those before dropout.
   const { data, dtype } = weights ?? weightsOf({ ...problem, dropoutP: 0 }, lseTensor, selection);
+  const slack = slackOf(dtype as FloatDType);
   const lse = lseReader(shape, lseTensor);
   const read = readerOf(dtype, data);
   let at = 0;
@@ -47,8 +48,8 @@ export function checkRowSums(
         // NaN in the inputs propagates as in the formula.
         if (sum !== sum || rowLse !== rowLse || (sum === 0 && rowLse === -Infinity)) continue;
         const want = 1 - (sinks ? Math.exp(sinks[h] - rowLse) : 0);
-        const isOff = (slack: number) => Math.abs(sum - want) > slack;
-        if (isOff(0.02) && isOff(0.02 + Math.expm1(scoreError(problem, b, h, row, rowLse))))
+        const isOff = (error: number) => Math.abs(sum - want) > error;
+        if (isOff(slack) && isOff(slack + Math.expm1(scoreError(problem, b, h, row, rowLse))))
           throw new OptionError(
             "weights-sum",
             `${problem.caller}: the weights of row ${row} of head ${h}${shape.B > 1 ? ` of batch entry ${b}` : ""} sum to ${sum.toPrecision(4)}, not to ${want.toPrecision(4)}; give the options of the call that returned lse (attnMask, isCausal, queryOffset, scale, scoreMod, sinks)${
@@ -68,6 +69,10 @@ export function checkOutput(
 ): void {
   const { shape, caller } = problem;
   const { value, B, G, Nk, dv } = shape;
+  // Numbers below the smallest normal one are rounded to multiples of a number.
+  const { lowest, fraction } = DTYPES[output.dtype].bits ?? { lowest: -100, fraction: 6 };
+  const least = Math.max(2 ** -100, 2 ** (lowest - fraction + 6));
+  const slack = slackOf(output.dtype as FloatDType);
   const [out, lse] = [operandOf(shape, output), lseReader(shape, lseTensor)];
   const [weight, v, o] = [{ data, dtype }, value.tensor, output].map((t) => readerOf(t.dtype, t.data));
   let at = 0;
@@ -77,7 +82,7 @@ export function checkOutput(
         for (const e of dv === 0 ? [] : [0, dv - 1]) {
           const first = value.base[b] + Math.floor(h / G) * value.head + e * value.column;
           let sum = 0;
-          let size = 2 ** (output.dtype === "float16" ? -18 : -100);
+          let size = least;
           for (let k = 0; k < Nk; k++) {
             const w = weight(at + k);
             const x = w === 0 ? 0 : w * v(first + k * value.row);
@@ -88,8 +93,8 @@ export function checkOutput(
           }
           const got = o(out.base[b] + h * out.head + row * out.row + e * out.column);
           // Large scores have a large error. NaN and infinity propagate as in the formula.
-          const isOff = (slack: number) => Math.abs(got - sum) > slack * size && Number.isFinite(got);
-          if (isOff(0.02) && isOff(0.02 + Math.expm1(scoreError(problem, b, h, row, lse(b, h, row)))))
+          const isOff = (share: number) => Math.abs(got - sum) > share * size && Number.isFinite(got);
+          if (isOff(slack) && isOff(slack + Math.expm1(scoreError(problem, b, h, row, lse(b, h, row)))))
             throw new OptionError(
               "output",
               `${caller}: output is ${got.toPrecision(4)} in row ${row} of head ${h}, but weights · value is ${sum.toPrecision(4)}; give the output of the call with this query, key and value that returned lse`,
@@ -99,6 +104,9 @@ export function checkOutput(
         at += Nk;
       }
 }
+
+/** What a sum of rounded numbers may differ by. */
+const slackOf = (dtype: FloatDType): number => Math.max(0.02, 2 * roundingOf(dtype));
 
 /**
  * Error of the exponent of a weight from rounding: a score s has one of about dk·s units in the last place, and lse one of its own. It

@@ -5,18 +5,17 @@
 
 import type { LseReader } from "../../../backend/contract.ts";
 import type { SimdLevel } from "../../../backend/plan/plan.ts";
-import { TileMap } from "../../../backend/plan/tiles.ts";
 import type { Problem } from "../../../backend/problem.ts";
 import { settings } from "../../../backend/settings.ts";
 import { DTYPES, type TypedData } from "../../../core/dtype.ts";
 import { headKey } from "../../../core/random/random.ts";
-import { FIRST, LAST, PackStruct, runWords, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
+import { FIRST, LAST, PackStruct, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
 import { packing, panelOf, roundUp, type Spec } from "../../codegen/spec.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { AllocationScope } from "../../engine/memory.ts";
 import { maskRowBytes, stageMask, stageRows, storeRounded } from "../../engine/transfer.ts";
 import { weights as weightsKernel } from "../../kernels/attention/weights.ts";
-import { packKernel, poolImage, specOf, withManyRows } from "../plan.ts";
+import { PlanCache, packKernel, poolImage, problemKey, Runs, specOf, withManyRows } from "../plan.ts";
 import { correctRounding } from "../results.ts";
 import { writeCall } from "../tasks.ts";
 
@@ -36,6 +35,15 @@ export function weightsKernels(engine: Engine, problem: Problem, level: SimdLeve
   return { spec, kernel, packer: packKernel(engine, packing(spec)) };
 }
 
+/** What a call needs beside its tensors. */
+function makePlan(engine: Engine, problem: Problem, level: SimdLevel) {
+  const { spec, kernel, packer } = weightsKernels(engine, problem, level);
+  const runs = new Runs(problem, spec.keyTile, panelOf(spec.tile));
+  return { spec, kernel, packer, runs, pool: poolImage([problem.mask, problem.score]) };
+}
+
+const plans = new PlanCache<ReturnType<typeof makePlan>>();
+
 /** Fills `out` [B, heads, rows, Nk] with weights. */
 // long: what is placed, the words of a task and the results of a batch of row tiles use the same addresses.
 export function weights(
@@ -50,10 +58,11 @@ export function weights(
 ): void {
   const { memory } = engine;
   const { shape } = problem;
-  const { B, G, Nk, dk } = shape;
-  const { spec, kernel, packer } = weightsKernels(engine, problem, level);
+  const { B, G, Nq, Nk, dk } = shape;
+  const { spec, kernel, packer, runs, pool } = plans.get(engine, problemKey(problem, level), () =>
+    makePlan(engine, problem, level),
+  );
   engine.pool.reserve(Math.max(kernel.workspaceBytes, packer.workspaceBytes), threads);
-  const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
 
   const outRow = roundUp(Nk, panelOf(spec.tile)) * 4;
   const cells = problem.tensors.reduce((n, t) => n + maskRowBytes(t, Nk), 0);
@@ -82,7 +91,7 @@ export function weights(
       outRow,
       tensorRows: masks.map(({ t, bytes }) => (t.row === 0 ? 0 : bytes)),
     };
-    const call = writeCall(memory, regions, problem, strides, poolImage([problem.mask, problem.score]));
+    const call = writeCall(memory, regions, problem, strides, pool);
     const taskAt = regions.alloc(batch * TaskStruct.size);
     const packAt = regions.alloc(PackStruct.size);
     let packedHead = -1;
@@ -124,8 +133,8 @@ export function weights(
                   bytes,
                 );
               for (let r = 0; r < tile.count; r++) memory.f32[lseAt / 4 + row0 + r] = lse(b, h, tile.row + r);
-              const runs = map.runs(b, h, tile.row, tile.row + tile.count, 0, Nk);
-              const words = runWords(runs);
+              // The runs of a row tile, of which some rows may not be asked for: a plan has them by its first row.
+              const { list, words } = runs.of(b, h, tile.row, Math.min(tile.row + spec.rowTile, Nq), 0, Nk);
               const runsAt = scratch.alloc(4 * Math.max(1, words.length));
               const { i32 } = memory;
               i32.set(words, runsAt / 4);
@@ -145,11 +154,11 @@ export function weights(
               set(TaskStruct.batch, b);
               set(TaskStruct.head, h);
               set(TaskStruct.runs, runsAt);
-              set(TaskStruct.runCount, runs.length);
+              set(TaskStruct.runCount, list.length);
               set(TaskStruct.flags, FIRST | LAST);
               set(TaskStruct.sinks, 0);
               set(TaskStruct.state, 0);
-              set(TaskStruct.dropKey, headKey(problem.seed, b, h));
+              set(TaskStruct.dropKey, problem.dropoutP > 0 ? headKey(problem.seed, b, h) : 0);
               set(TaskStruct.keyBase, 0);
               masks.forEach(({ bytes, at }, m) => set(TaskStruct.tensor + 4 * m, at + row0 * bytes));
             });
