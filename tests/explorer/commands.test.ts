@@ -6,6 +6,7 @@ import { existsSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { decode } from "../../explorer/state/url.ts";
+import { pageModel } from "../../src/cli/commands/view.ts";
 import { writeNpz } from "../../src/io/index.ts";
 import { ablateHeads, locateShipped, readModel } from "../../src/models/index.ts";
 import { writeBundle } from "../../src/store/formats/bundle.ts";
@@ -35,6 +36,12 @@ const tokens = ["[CLS]", "the", "cat", "sat", "</script>", "[SEP]"];
 async function bundle(name = "run.safetensors") {
   writeFileSync(join(work, name), await writeBundle(madeInput({ Nq: 6, tokens, layers: 3, heads: 2 })));
 }
+
+it("the page calls a model by its name, not by its path", () => {
+  const nameOf = (name?: string) => pageModel(name, async () => Promise.reject())?.name;
+  expect(nameOf(locateShipped("encoder"))).toBe("encoder");
+  expect(nameOf()).toBe("the small model that comes with heed");
+});
 
 describe("a model in place of a file of attention", () => {
   it.each([...FILE_COMMANDS, "view"])("heed %s names the options that run the model", async (command) => {

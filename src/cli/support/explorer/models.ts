@@ -32,10 +32,10 @@ export function modelLoader(name: string | undefined, io: Pick<Io, "stderr">): (
   };
 }
 
-/** A model as a reader of the page's texts. */
+/** A model as a reader of the page's texts, which calls it by its name, not by its path. */
 export function readerOf(name: string, load: () => Promise<TextModel>): PageModel {
   return {
-    name,
+    name: nameOf(name) ?? name,
     run: async (text) => {
       const [model, { fileOfRun }] = await Promise.all([load(), import("../input/model-bundle.ts")]);
       return fileOfRun(model, model.attention(text));
@@ -57,14 +57,12 @@ function namesIn(folder: string | undefined): string[] {
   return [...knownModels(), ...inFolder];
 }
 
-/** Whether a name is that of a folder with a model's files. */
-function isModel(name: string): boolean {
+/** How a model is called, not its path; undefined where it is missing, an incomplete download, or a folder of something else. */
+function nameOf(name: string): string | undefined {
   try {
-    findModel(name);
-    return true;
+    return findModel(name).name;
   } catch {
-    // An incomplete download, or a folder of something else, is not offered.
-    return false;
+    return undefined;
   }
 }
 
@@ -75,7 +73,7 @@ export function otherModels(
   io: Pick<Io, "stderr">,
 ): PageModel[] {
   return namesIn(folder)
-    .filter((name) => name !== (chosen ?? DEFAULT) && isModel(name))
+    .filter((name) => name !== (chosen ?? DEFAULT) && nameOf(name) !== undefined)
     .map((name) => readerOf(labelOf(name, folder), modelLoader(name, io)));
 }
 
@@ -87,7 +85,9 @@ export function capturedModel(
   folder: string | undefined,
   io: Pick<Io, "stderr">,
 ): ((text: string) => FileModel) | undefined {
-  const match = namesIn(folder).find((name) => basename(name) === basename(CAPTURED) && isModel(name));
+  const match = namesIn(folder).find(
+    (name) => basename(name) === basename(CAPTURED) && nameOf(name) !== undefined,
+  );
   if (match === undefined) return undefined;
   const load = modelLoader(match, io);
   return (text) => {
