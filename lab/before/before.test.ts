@@ -9,6 +9,12 @@ import { paceOperations } from "./letters.ts";
 import { page } from "./page.ts";
 import { reachOf } from "./reach.ts";
 
+test("the state that asks is drawn in the color of queries, and what is below 0 in no color of another thing", async () => {
+  const picture = page.picture((await viewOf("before", { row: 2 })) as never);
+  expect(picture).toMatch(/class="fq"/);
+  expect(picture).not.toMatch(/class="f[kv]"/);
+});
+
 test("a phone shows the loss and the state that asks, too", async () => {
   const view = await viewOf("before", { row: 2 });
   const narrow = pictureOf(page as never, { ...view, wide: false });

@@ -100,7 +100,7 @@ function states(view: PageView): string {
   const paths = new Map<string, string>();
   for (const [at, i] of shown.entries())
     for (const [d, value] of (frame.states[i] ?? []).entries()) {
-      const key = `${value < 0 ? "fk" : "fq"} ${Math.min(1, Math.abs(value)).toFixed(1)}`;
+      const key = `${value < 0 ? "fthird" : "fq"} ${Math.min(1, Math.abs(value)).toFixed(1)}`;
       const cellAt = `M${x0 + d * cell} ${y0 + at * 18}h${cell - 0.5}v${height}h-${cell - 0.5}`;
       paths.set(key, `${paths.get(key) ?? ""}${cellAt}`);
     }
@@ -123,7 +123,7 @@ function states(view: PageView): string {
       { class: `second ${small}` },
     ) +
     text(above, row, "above 0", { class: `tq ${small}` }) +
-    text(below, row, "below 0", { class: `tk ${small}` }) +
+    text(below, row, "below 0", { class: `second ${small}` }) +
     named("states", strips.join(""))
   );
 }

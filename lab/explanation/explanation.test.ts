@@ -102,3 +102,8 @@ test("no weight or effect is called 0 or all: what is stored is rounded", async 
   expect(picture).not.toMatch(/mono">(?:0|100)\s%<|mono">0°</u);
   expect(textOf(page.steps[1].text(view as never))).toContain("&gt;99.9");
 });
+
+test("on a phone, where no table is beside the plot, the largest effect is a number in it", async () => {
+  const picture = page.picture({ ...(await viewOf("explanation")), wide: false } as never);
+  expect(picture).toContain("time 16.7°");
+});

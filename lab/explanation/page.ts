@@ -91,7 +91,9 @@ function plane({ numbers: n, state, wide }: PageView): string {
         { class: "fb" },
       ),
     ),
-    text(bx - (wide ? 11 : 8), by + 4, n.words[best.j], { class: "end tb bold s12 halo" }),
+    text(bx - (wide ? 11 : 8), by + 4, `${n.words[best.j]}${wide ? "" : ` ${degrees(best.angle)}`}`, {
+      class: "end tb bold s12 halo",
+    }),
   ].join("");
 }
 

@@ -238,7 +238,7 @@ export const page = definePage<Heads, HeadsNumbers>({
       text: ({
         numbers: n,
       }) => html`<p>A model that writes text keeps the keys and values of all words so far. With ${COUNTS[n.weights.length]} heads that is ${(n.weights.length * WIDTH * 2 * 2).toLocaleString("en-US")} bytes per word and layer in float16. Newer models let several query heads share one key head and one value head: <em>grouped-query</em> attention. With ${n.keyHeads} key ${n.keyHeads === 1 ? "head" : "heads"} it is <b>${n.cache.toLocaleString("en-US")}</b>.</p>
-<p>This model was not trained for it, so most queries now meet keys that were trained for another head: the largest share of all heads is now ${percent(Math.max(...n.weights.flat()))}. A model trained that way from the start loses very little.</p>`,
+<p>This model was not trained for it, so most queries now meet keys that were trained for another head: the largest share of all heads is now ${percent(Math.max(...n.weights.flat()))}. Ainslie and others (2023) found that a model trained that way loses very little.</p>`,
     },
   ],
   picture,

@@ -285,7 +285,7 @@ for word, share in zip(words, shares):
   recall: [
     [
       "The shares of one word add up to 100 %. Where does its attention go when the head finds nothing?",
-      "To a token that is always there, such as the start mark. A large share there means “nothing found”, not “the start is important”.",
+      "To a token that is always there, such as the start mark. A large share there often means “nothing found”; it does not show that the start is important.",
     ],
     [
       "What are query, key and value in the library?",
