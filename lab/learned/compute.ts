@@ -58,20 +58,35 @@ export async function momentsOf(run: string, sentence: string): Promise<readonly
   return OTHERS[`${run} ${sentence}`];
 }
 
-/** The head on a sentence at a moment: weights, and the log-sum-exp of each row. */
-function headAt(moment: Moment, sentence: Sentence): { weights: number[][]; lse: Tensor } {
+/** The head at a moment: queries and keys, weights, and the log-sum-exp of each row. */
+interface Head {
+  readonly queries: Float32Array;
+  readonly keys: Float32Array;
+  readonly weights: number[][];
+  readonly lse: Tensor;
+}
+
+/** Heads of the moments that were drawn: another step of the slider computes none of them again. */
+const heads = new Map<Moment, Head>();
+
+/** The head on a sentence at a moment. */
+function headAt(moment: Moment, sentence: Sentence): Head {
+  const known = heads.get(moment);
+  if (known !== undefined) return known;
   const shape = [SENTENCES[sentence].length, SIZE] as const;
-  const [query, key] = [moment.query, moment.key].map((text) => tensor(decodeFloat16(text), shape));
+  const [queries, keys] = [moment.query, moment.key].map(decodeFloat16);
+  const [query, key] = [queries, keys].map((numbers) => tensor(numbers, shape));
   const { weights, lse } = scaledDotProductAttention(query, key, key, {
     isCausal: true,
     returnWeights: true,
   });
-  return { weights: rowsOf(weights!), lse };
+  const head = { queries, keys, weights: rowsOf(weights!), lse };
+  heads.set(moment, head);
+  return head;
 }
 
 /** A row's query and keys in the plane of each key and that query: lengths and angles are those of the 16 numbers. */
-function planeOf(moment: Moment, row: number): LearnedNumbers["planes"][number] {
-  const [queries, keys] = [moment.query, moment.key].map(decodeFloat16);
+function planeOf({ queries, keys }: Head, row: number): LearnedNumbers["planes"][number] {
   const vector = (of: Float32Array, i: number) => of.subarray(i * SIZE, (i + 1) * SIZE);
   const query = vector(queries, row);
   const length = Math.hypot(...query);
@@ -92,14 +107,14 @@ export async function compute({ run, step, sentence, row }: Learned): Promise<Le
   const words = SENTENCES[name];
   const was = (words as readonly string[]).indexOf("was");
   const animal = ANIMALS[name];
-  const heads = moments.map((moment) => headAt(moment, name));
+  const all = moments.map((moment) => headAt(moment, name));
   const at = Math.max(
     0,
     moments.findIndex((moment) => moment.step === step),
   );
   const chosen = row < 0 ? was : row;
   // A score is the logarithm of its weight plus the row's log-sum-exp. A weight that is 0 in float32 is at least 103 below.
-  const scores = [heads[0], heads[at]].map(({ weights, lse }) =>
+  const scores = [all[0], all[at]].map(({ weights, lse }) =>
     weights[chosen]
       .slice(0, chosen + 1)
       .map((weight) => roundScore((weight > 0 ? Math.log(weight) : -103) + lse.at(chosen)) + 0),
@@ -110,14 +125,14 @@ export async function compute({ run, step, sentence, row }: Learned): Promise<Le
     animal,
     steps: moments.map((moment) => moment.step),
     surprises: moments.map(({ surprise }) => surprise),
-    shares: heads.map(({ weights }) => weights[was][animal]),
-    weights: heads[at].weights,
-    before: heads[0].weights,
+    shares: all.map(({ weights }) => weights[was][animal]),
+    weights: all[at].weights,
+    before: all[0].weights,
     reasons: REASONS,
     says: moments[at].says,
     right: (REASONS as readonly string[]).indexOf(words[words.length - 1]),
     scores,
     listed: scores.map(softmaxOf),
-    planes: moments.map((moment) => planeOf(moment, chosen)),
+    planes: all.map((head) => planeOf(head, chosen)),
   };
 }

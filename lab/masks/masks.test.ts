@@ -106,3 +106,8 @@ test("each recipe, alone and joined, is the mask that its call builds in heed", 
           built(callOf(first, join, second)),
         );
 });
+
+test("a drag can begin anywhere on the cells: no line is above what takes it", async () => {
+  const picture = page.picture((await viewOf("masks")) as never);
+  expect(picture.indexOf('class="none lq"')).toBeLessThan(picture.indexOf('class="hit"'));
+});

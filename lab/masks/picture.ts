@@ -72,10 +72,11 @@ function grid(view: MasksView): string {
         "aria-label": `Mask of ${SIZE} by ${SIZE}. Arrow keys move, Enter changes. ${n.tokens[state.row]} looks at ${n.tokens[state.column]}: ${sees(view, state.row, state.column) ? percent(n.weights[state.row][state.column]) : "hidden"}`,
       },
       named("mask", named("weights", cells.join(""))) +
+        cellAt(0, state.row, SIZE, "none lq") +
         cellAt(state.column, state.row, state.column + 1, "none cursor") +
+        // Above the lines, so that a drag can begin on one.
         cellAt(0, 0, SIZE, "hit", SIZE),
     ),
-    cellAt(0, state.row, SIZE, "none lq"),
   );
   for (const [i, token] of n.tokens.entries()) {
     const quiet = i === 0 || i >= realOf(state.ownText) - 1;

@@ -69,25 +69,17 @@ function additive(d: number, seed: number): AdditiveAttention {
   return layer;
 }
 
-/** Weights of the three for the same queries and keys, in the order dot, scaled, additive. */
-function weightsOf(seed: number, d: number, rows: number, keys: number) {
-  const [q, k] = [normals(seed, 1, SIZE, d), normals(seed, 2, SIZE, d)];
-  const query = tensor((q.data as Float32Array).subarray(0, rows * d), [rows, d]);
-  const key = tensor((k.data as Float32Array).subarray(0, keys * d), [keys, d]);
-  const layer = additive(d, seed);
-  const returnWeights = true;
-  const dot = scaledDotProductAttention(query, key, key, { scale: 1, returnWeights });
-  const scaled = scaledDotProductAttention(query, key, key, { returnWeights });
-  const added = layer.forward(query, key, key, { returnWeights });
-  return [dot, scaled, added].map(({ weights, lse }) => ({
-    weights: weights!.toFloat64(),
-    lse: lse.toFloat64(),
-  }));
+/** What is measured of a scorer at a length: one row of eight scores, the mean of the largest share of 64 such rows, the mean entropy of 64 rows of 64 keys. */
+interface Measured {
+  readonly scores: readonly number[];
+  readonly largest: number;
+  readonly entropy: number;
+  readonly bound: number;
 }
 
-/** Entropies of every seed thrown: [scorer][power]; and rows by power and seed. */
+/** Entropies of every seed thrown, [scorer][power]; and what was measured, by power and seed. */
 const thrown = new Map<number, readonly (readonly number[])[]>();
-const cache = new Map<string, readonly number[][]>();
+const cache = new Map<string, readonly Measured[]>();
 
 /** What is in a map, computed where it is not there yet. */
 function once<K, T>(map: Map<K, T>, key: K, make: () => T): T {
@@ -95,35 +87,46 @@ function once<K, T>(map: Map<K, T>, key: K, make: () => T): T {
   return map.get(key)!;
 }
 
-/** Mean entropies: [scorer][power]. */
-const entropies = (seed: number): readonly (readonly number[])[] =>
-  once(thrown, seed, () => {
-    const all: number[][] = [[], [], []];
-    for (const power of POWERS)
-      for (const [s, { weights }] of weightsOf(seed, 2 ** power, SIZE, SIZE).entries())
-        all[s].push(-weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0) / SIZE);
-    return all;
+/** Dot, scaled and additive on the same queries and keys. */
+const measured = (power: number, seed: number): readonly Measured[] =>
+  once(cache, `${power} ${seed}`, () => {
+    const d = 2 ** power;
+    const [q, k] = [normals(seed, 1, SIZE, d), normals(seed, 2, SIZE, d)];
+    const layer = additive(d, seed);
+    // In float64 no weight of the dot product is 0, so each has a logarithm.
+    const [query, key] = [q, k].map((list) => tensor(list.toFloat64(), [SIZE, d]));
+    const returnWeights = true;
+    const all = [
+      scaledDotProductAttention(query, key, key, { scale: 1, returnWeights }),
+      scaledDotProductAttention(query, key, key, { returnWeights }),
+      layer.forward(q, k, k, { returnWeights }),
+    ];
+    const bound = layer.w.toFloat64().reduce((sum, x) => sum + Math.abs(x), 0);
+    return all.map(({ weights, lse }, s) => {
+      const p = weights!.toFloat64();
+      // Scores of the first eight keys: logarithms of the weights plus the row's log-sum-exp.
+      const scores = Float64Array.from({ length: SIZE * EIGHT }, (_, at) => {
+        const row = Math.floor(at / EIGHT);
+        return Math.log(p[row * SIZE + (at % EIGHT)]) + lse.at(row);
+      });
+      const eight = tensor(scores, [SIZE, EIGHT, 1]);
+      const ones = tensor(new Float64Array(SIZE).fill(1), [SIZE, 1, 1]);
+      const shares = scaledDotProductAttention(ones, eight, eight, { scale: 1, returnWeights }).weights!;
+      let largest = 0;
+      for (let row = 0; row < SIZE; row++)
+        largest += Math.max(...shares.toFloat64().subarray(row * EIGHT, (row + 1) * EIGHT)) / SIZE;
+      return {
+        scores: Array.from(scores.subarray(0, EIGHT), (score) => roundScore(score) + 0),
+        largest,
+        entropy: -p.reduce((sum, x) => sum + (x > 0 ? x * Math.log(x) : 0), 0) / SIZE,
+        bound: s < 2 ? 0 : bound,
+      };
+    });
   });
 
-/** One row of eight keys; scores are logarithms of the weights plus the row's log-sum-exp. */
-const rows = (power: number, seed: number): readonly number[][] =>
-  once(cache, `row ${power} ${seed}`, () =>
-    weightsOf(seed, 2 ** power, 1, EIGHT).map(({ weights, lse }) =>
-      // A share that is 0 in float32 has a score at least 103 below the largest.
-      Array.from(weights, (weight) => roundScore((weight > 0 ? Math.log(weight) : -103) + lse[0]) + 0),
-    ),
-  );
-
-/** Mean of the largest share over 64 rows of eight keys: [scorer]. */
-const largestOf = (power: number, seed: number): readonly number[] =>
-  once(cache, `largest ${power} ${seed}`, () => [
-    weightsOf(seed, 2 ** power, SIZE, EIGHT).map(({ weights }) => {
-      let sum = 0;
-      for (let row = 0; row < SIZE; row++)
-        sum += Math.max(...weights.subarray(row * EIGHT, (row + 1) * EIGHT));
-      return sum / SIZE;
-    }),
-  ])[0];
+/** Mean entropies: [scorer][power]. */
+const entropies = (seed: number): readonly (readonly number[])[] =>
+  once(thrown, seed, () => [0, 1, 2].map((s) => POWERS.map((power) => measured(power, seed)[s].entropy)));
 
 /** Milliseconds of one call of each and of additive's tanh alone, the best of three where they are short. */
 function times(n: number, d: number): number[] {
@@ -155,18 +158,10 @@ function times(n: number, d: number): number[] {
 export function compute({ power, n, race, seed }: Scorers): ScorersNumbers {
   const d = 2 ** power;
   const ms: readonly number[] = race > 0 ? times(n, d) : new Array(4).fill(Number.NaN);
-  const bound = () => [
-    [
-      additive(d, seed)
-        .w.toFloat64()
-        .reduce((sum, x) => sum + Math.abs(x), 0),
-    ],
-  ];
   return {
-    all: rows(power, seed).map((scores, s) => ({
-      scores,
+    all: measured(power, seed).map(({ scores, largest, bound }, s) => ({
+      ...{ scores, largest, bound },
       shares: softmaxOf(scores),
-      largest: largestOf(power, seed)[s],
       entropies: entropies(seed)[s],
       earlier: [...thrown].filter(([one]) => one !== seed).map(([, all]) => all[s]),
       parameters: s < 2 ? 0 : 2 * d * d + d,
@@ -174,7 +169,6 @@ export function compute({ power, n, race, seed }: Scorers): ScorersNumbers {
       bytes: s < 2 ? 0 : n * n * d * 4,
       ms: ms[s],
       tanh: s < 2 ? Number.NaN : ms[3],
-      bound: s < 2 ? 0 : once(cache, `bound ${power} ${seed}`, bound)[0][0],
     })),
   };
 }
