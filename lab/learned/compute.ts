@@ -2,7 +2,7 @@
  * Learned: one head of a small decoder at moments of its training. Queries and keys are captures of real runs (captures.ts);
  * the weights are computed here from them.
  */
-import { scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
+import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
 import { decodeFloat16, rowsOf } from "../head/packed.ts";
@@ -58,21 +58,8 @@ export async function momentsOf(run: string, sentence: string): Promise<readonly
   return OTHERS[`${run} ${sentence}`];
 }
 
-/** The head at a moment: queries and keys, weights, and the log-sum-exp of each row. */
-interface Head {
-  readonly queries: Float32Array;
-  readonly keys: Float32Array;
-  readonly weights: number[][];
-  readonly lse: Tensor;
-}
-
-/** Heads of the moments that were drawn: another step of the slider computes none of them again. */
-const heads = new Map<Moment, Head>();
-
-/** The head on a sentence at a moment. */
-function headAt(moment: Moment, sentence: Sentence): Head {
-  const known = heads.get(moment);
-  if (known !== undefined) return known;
+/** The head on a sentence at a moment: queries and keys, weights, and the log-sum-exp of each row. */
+function headOf(moment: Moment, sentence: Sentence) {
   const shape = [SENTENCES[sentence].length, SIZE] as const;
   const [queries, keys] = [moment.query, moment.key].map(decodeFloat16);
   const [query, key] = [queries, keys].map((numbers) => tensor(numbers, shape));
@@ -80,7 +67,16 @@ function headAt(moment: Moment, sentence: Sentence): Head {
     isCausal: true,
     returnWeights: true,
   });
-  const head = { queries, keys, weights: rowsOf(weights!), lse };
+  return { queries, keys, weights: rowsOf(weights!), lse };
+}
+
+type Head = ReturnType<typeof headOf>;
+
+/** Heads by moment: another step of the slider computes none of them again. */
+const heads = new Map<Moment, Head>();
+
+function headAt(moment: Moment, sentence: Sentence): Head {
+  const head = heads.get(moment) ?? headOf(moment, sentence);
   heads.set(moment, head);
   return head;
 }

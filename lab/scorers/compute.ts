@@ -70,12 +70,7 @@ function additive(d: number, seed: number): AdditiveAttention {
 }
 
 /** What is measured of a scorer at a length: one row of eight scores, the mean of the largest share of 64 such rows, the mean entropy of 64 rows of 64 keys. */
-interface Measured {
-  readonly scores: readonly number[];
-  readonly largest: number;
-  readonly entropy: number;
-  readonly bound: number;
-}
+type Measured = Pick<Scorer, "scores" | "largest" | "bound"> & { readonly entropy: number };
 
 /** Entropies of every seed thrown, [scorer][power]; and what was measured, by power and seed. */
 const thrown = new Map<number, readonly (readonly number[])[]>();
