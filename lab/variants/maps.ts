@@ -45,7 +45,6 @@ export function maps(view: VariantsView): string {
       text(w === 0 ? x : x + 18, wide ? 20 : 14, (wide ? WAYS : SHORT)[w], {
         class: `bold ${wide ? "s15" : "s12"}`,
       }),
-      // Its error is a number on a phone, too.
       wide || w < 2 ? "" : text(x, y0 + size + 14, wrong(way.error), { class: "bold s12" }),
       named(
         WAY_KEYS[w],
