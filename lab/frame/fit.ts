@@ -16,3 +16,7 @@ export function widthOf(text: string, size: number): number {
 export function squeezed(text: string, size: number, width: number): Attributes {
   return widthOf(text, size) > width ? { textLength: width, lengthAdjust: "spacingAndGlyphs" } : {};
 }
+
+/** A text in lines of at most `limit` characters, broken at spaces. */
+export const wrapped = (text: string, limit: number): string[] =>
+  text.match(new RegExp(`\\S.{0,${limit - 1}}(?=\\s|$)|\\S+`, "g"))!;

@@ -3,8 +3,9 @@
 import { bandScale, barY, dotMarks, element, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
 import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
+import { barPanels, panelsAt } from "../frame/bars.ts";
 import { integer, oneOf } from "../frame/fields.ts";
-import { axisOf, barPanels, guessText, line, named, panelsAt, signed } from "../frame/marks.ts";
+import { axisOf, guessText, line, named, signed } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
 import { seed, throwAgain, throwControl } from "../frame/throw.ts";
 import { byteCount, codeLines, count, number, percent } from "../frame/words.ts";

@@ -1,6 +1,6 @@
 /** What both pictures draw: boxes, edges that can be pulled, numbers that can be dragged, and heed's message. */
 import { element, text } from "../../src/view/plot/svg.ts";
-import { wrapped } from "../frame/lines.ts";
+import { wrapped } from "../frame/fit.ts";
 import { draggable, line, named } from "../frame/marks.ts";
 import { type PictureBox, RANGE, type ShapesView, type Size } from "./sizes.ts";
 

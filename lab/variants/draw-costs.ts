@@ -1,5 +1,5 @@
 /** Operations, memory and time of each way, as bars. */
-import { barPanels } from "../frame/marks.ts";
+import { barPanels } from "../frame/bars.ts";
 import { byteCount, count, number } from "../frame/words.ts";
 import { SHORT, SIZES, type VariantsView, WAYS } from "./state.ts";
 

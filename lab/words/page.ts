@@ -1,7 +1,7 @@
 import { choice, menu } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
 import { integer, numbers, oneOf, ownSentence, type StateFields, toggle } from "../frame/fields.ts";
-import { wrapped } from "../frame/lines.ts";
+import { wrapped } from "../frame/fit.ts";
 import { definePage } from "../frame/page.ts";
 import { percent, roundScore } from "../frame/words.ts";
 import { cutNote, headChoices, OWN_MODEL, ownCaption, ownExplorer } from "../head/link.ts";

@@ -3,7 +3,7 @@
 import { element, text } from "../../../src/view/plot/svg.ts";
 import { html, nothing, type TemplateResult } from "../../../ui/markup.ts";
 import { svgText } from "../../../ui/svg-text.ts";
-import { wrapped } from "../lines.ts";
+import { wrapped } from "../fit.ts";
 import { line, rect } from "../marks.ts";
 import type { NamedPage, PageNotes } from "../page.ts";
 
