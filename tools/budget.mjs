@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["src/webgpu", 4_640],
   ["ui", 500],
   ["explorer", 19_490],
-  ["lab", 16_470],
+  ["lab", 16_480],
   ["bench", 4_810],
   ["tools", 5_790],
   ["examples", 1_280],

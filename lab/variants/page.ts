@@ -83,7 +83,7 @@ export const page = definePage<Variants, VariantsNumbers>({
       state: {},
       text: (
         view,
-      ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute one head. Each square shows who looks at whom: a row is a word that looks, and a stronger color is more.</p>
+      ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute one head. Each square shows who looks at whom: a row is a word that looks.</p>
 <p><b>Flash</b> computes all weights but keeps none. <b>Longformer</b> computes only those of nearby words and of word 0. <b>Performer</b> computes no weight at all; it estimates sums of them from random numbers.</p>
 <p>How good is an output? Its distance from the exact one, as a share of the exact one’s size: 0 % is exact, and who answers 0 everywhere is wrong by 100 %. ${KIND_PLACES[kindOf(view)]}, Longformer is wrong by <b>${wrong(view.numbers.ways[2].error)}</b> and Performer by ${wrong(view.numbers.ways[3].error)}. <b>Press another row</b>: with other data the marks change places.</p>`,
     },
@@ -160,7 +160,7 @@ export const page = definePage<Variants, VariantsNumbers>({
       state: { show: "cost" },
       text: (
         view,
-      ) => html`<p>The whole matrix and Flash do the same matrix products. Do they take the same time? Press <b>Race</b>: each way once, here, at n = ${view.state.n.toLocaleString("en-US")}.</p>
+      ) => html`<p>The whole matrix and Flash do the same products. Do they take the same time? Press <b>Race</b>: each way once, here, at n = ${view.state.n.toLocaleString("en-US")}.</p>
 ${view.numbers.costs[0]?.ms > 0 ? html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>` : ""}
 <p>${passesOf(view)} Flash does softmax while a tile is at hand, and keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)} where the whole matrix keeps ${view.numbers.costs.length === 0 ? "all scores and weights" : byteCount(view.numbers.costs[0].bytes)}.</p>
 <p>Here Longformer has ${RACE.window} neighbors to each side and Performer ${RACE.features} features, whatever n. So twice the words are about twice the work for them, and four times the work for the other two. Longformer’s work is that of all tiles that its window touches. <b>Change n</b>: the axes stay.</p>
