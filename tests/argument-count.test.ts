@@ -13,7 +13,9 @@ import * as train from "heed/train";
 import * as view from "heed/view";
 import * as webgpu from "heed/webgpu";
 import { describe, expect, it } from "vitest";
+import { formatValue } from "../src/core/errors.ts";
 import { surface } from "../tools/site/api.mjs";
+import { thrownBy, WRONG_ARGUMENTS } from "./support/wrong-arguments.ts";
 
 const MODULES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   heed,
@@ -63,17 +65,6 @@ function parametersIn(text: string): number {
   throw new Error(`no parameters in ${text}`);
 }
 
-/** What a call throws, also a promise or the first step of a generator. */
-async function thrownBy(call: (...args: unknown[]) => unknown, count: number): Promise<unknown> {
-  try {
-    const result = await call(...new Array(count).fill("x"));
-    (result as Partial<Iterator<unknown>> | undefined)?.next?.();
-  } catch (error) {
-    return error;
-  }
-  return undefined;
-}
-
 const sections = surface().split(/\n(?=heed)/);
 describe.each(Object.entries(MODULES))("%s", (name, module) => {
   const lines = sections.find((section) => section.split(/[ \n]/, 1)[0] === name)?.split("\n") ?? [];
@@ -88,10 +79,10 @@ describe.each(Object.entries(MODULES))("%s", (name, module) => {
     const maximum = Math.max(...counts);
     // Outside of a recording `record` does nothing, so that a program without a tape bundles no derivative.
     if (maximum === Infinity || id === "record") return;
-    const error = await thrownBy(call, maximum + 1);
+    const error = await thrownBy(() => call(...new Array(maximum + 1).fill("x")));
     expect(error).toMatchObject({ name: "OptionError", code: "argument-count" });
     expect(error).toMatchObject({ fields: { maximum, got: maximum + 1 } });
-    const exact = await thrownBy(call, maximum);
+    const exact = await thrownBy(() => call(...new Array(maximum).fill("x")));
     expect(exact).not.toMatchObject({ code: "argument-count" });
   });
 });
@@ -186,10 +177,26 @@ it.each(METHODS)("%s refuses one argument more than it has", async (_, { object,
     method === "constructor"
       ? (...args: unknown[]) => Reflect.construct(object.constructor, args)
       : (...args: unknown[]) => Reflect.get(object, method).apply(object, args);
-  const error = await thrownBy(call, maximum + 1);
+  const error = await thrownBy(() => call(...new Array(maximum + 1).fill("x")));
   expect(error).toMatchObject({ name: "OptionError", code: "argument-count", fields: { maximum } });
-  expect(await thrownBy(call, maximum)).not.toMatchObject({ code: "argument-count" });
+  expect(await thrownBy(() => call(...new Array(maximum).fill("x")))).not.toMatchObject({
+    code: "argument-count",
+  });
 });
+
+it.each(METHODS.filter(([, { method }]) => method !== "close" && method !== "dispose"))(
+  "%s: wrong arguments give a result or a HeedError, never another error",
+  async (_, { object, method }) => {
+    if (method === "constructor") return;
+    const untyped: string[] = [];
+    for (const list of WRONG_ARGUMENTS) {
+      const error = await thrownBy(() => Reflect.get(object, method).apply(object, list));
+      if (error !== undefined && !(error instanceof heed.HeedError))
+        untyped.push(`${list.map(formatValue).join()}: ${error}`);
+    }
+    expect(untyped).toEqual([]);
+  },
+);
 
 it("list.map(f) calls a function of one argument, though Array.map adds the index and the list", () => {
   const list = [heed.ones([2]), heed.zeros([2])];

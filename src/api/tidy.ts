@@ -4,7 +4,7 @@
  * them without a copy, and the next scope reuses the arena.
  */
 import { isScoped, keepTensor, PartedScope, withArena } from "../core/arena.ts";
-import { checkCount, refuseGot, refuseValue } from "../core/errors.ts";
+import { checkCount, isFunction, refuseGot, refuseValue } from "../core/errors.ts";
 import { checkSynchronous } from "../core/synchronous.ts";
 import { Tensor } from "../core/tensor.ts";
 import { stepArena } from "./dispatch/engine.ts";
@@ -36,7 +36,7 @@ import { stepArena } from "./dispatch/engine.ts";
  */
 export function tidy<T>(work: () => T): T {
   checkCount("tidy", arguments, 1);
-  if (typeof work !== "function") refuseValue("tidy", "work", "a function", work);
+  if (!isFunction(work)) refuseValue("tidy", "work", "a function", work);
   return withArena(isScoped() ? undefined : stepArena(), work, (result) => {
     return tensorsIn(checkSynchronous("tidy", result));
   });

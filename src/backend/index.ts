@@ -24,7 +24,7 @@ export {
   selectionShape,
 } from "../core/shape.ts";
 export type { WorkSlices } from "../core/slices.ts";
-export { rowMajor, sizeOf, viewOf } from "../core/tensor.ts";
+export { viewOf } from "../core/tensor.ts";
 export {
   type BinaryOp,
   Expression,
@@ -74,7 +74,7 @@ export type { Plan, SimdLevel } from "./plan/plan.ts";
 export type { RowPositions } from "./positions.ts";
 export type { MaskTensor, Problem } from "./problem.ts";
 export type { Product } from "./product.ts";
-export { registerBackend, tensorOver } from "./register.ts";
+export { registerBackend, rowMajor, sizeOf, tensorOver } from "./register.ts";
 export {
   type AdamWOperation,
   type AdamWScalars,

@@ -2,8 +2,8 @@
 import { type Device, type DeviceData, setPlacement, type TensorStorage } from "../core/device/device.ts";
 import { tensorOver as unchecked } from "../core/device/tensor.ts";
 import { checkArray, checkDType, type DType, type TypedData } from "../core/dtype.ts";
-import { checkArgument, OptionError, refuseGot } from "../core/errors.ts";
-import { checkShape, sizeOf, type Tensor } from "../core/tensor.ts";
+import { checkArgument, isList, OptionError, refuseGot } from "../core/errors.ts";
+import { checkShape, rowMajor as rowMajorOf, type Tensor, sizeOf as uncheckedSize } from "../core/tensor.ts";
 import type { Backend } from "./contract.ts";
 import { backends } from "./registered.ts";
 
@@ -48,12 +48,29 @@ export function tensorOver<D extends DType>(
   shape: readonly number[],
   dtype: D,
 ): Tensor<D> {
-  const size = sizeOf(shape);
-  checkShape("tensorOver", shape);
+  checkLengths("tensorOver", shape);
+  const size = uncheckedSize(shape);
   checkDType("tensorOver", dtype);
   const { device, dtype: stored = dtype, length } = Object(storage) as Partial<DeviceData>;
   if (device === undefined) checkArray("tensorOver", storage, dtype);
   const isRight = stored === dtype && Number(length) >= size;
   checkArgument(isRight, "tensorOver", `storage of ${size} elements of ${dtype}`, storage);
   return unchecked(storage, shape, dtype);
+}
+
+/** Strides of a row-major tensor. @beta */
+export function rowMajor(shape: readonly number[]): number[] {
+  checkLengths("rowMajor", shape);
+  return rowMajorOf(shape);
+}
+
+/** Number of elements of a shape. @beta */
+export function sizeOf(shape: readonly number[]): number {
+  checkLengths("sizeOf", shape);
+  return uncheckedSize(shape);
+}
+
+function checkLengths(what: string, shape: readonly number[]): void {
+  checkArgument(isList(shape), what, "a list of lengths as shape", shape);
+  checkShape(what, shape);
 }

@@ -2,7 +2,7 @@
  * Settings of the process: backend, SIMD level and threads. Read once from HEED_BACKEND, HEED_SIMD and HEED_THREADS, changed
  * by `configure`.
  */
-import { checkCount, formatValue, OptionError, refuseGot } from "../core/errors.ts";
+import { checkCount, formatValue, isFunction, OptionError, refuseGot } from "../core/errors.ts";
 import { availableLevel } from "./levels.ts";
 import type { SimdLevel } from "./plan/plan.ts";
 
@@ -105,7 +105,7 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
     next.bytesPerThread = change.bytesPerThread;
   }
   if (change.onWarning !== undefined) {
-    if (typeof change.onWarning !== "function")
+    if (!isFunction(change.onWarning))
       refuseGot("setting", "configure: onWarning must be a function", change.onWarning);
     next.onWarning = change.onWarning;
   }

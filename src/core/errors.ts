@@ -20,7 +20,8 @@ export class HeedError extends Error {
   readonly code: string;
   readonly fields: ErrorFields;
   constructor(code: string, message: string, fields: ErrorFields = {}) {
-    super(message);
+    // Error itself throws a TypeError for a symbol.
+    super(typeof message === "string" ? message : formatValue(message));
     this.name = new.target.name;
     this.code = code;
     this.fields = fields;
@@ -47,7 +48,10 @@ export function formatTensor(name: string, tensor: { shape: readonly number[]; d
 export function formatValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "function") return value.name ? `the function ${value.name}` : "a function";
+  if (typeof value === "function") {
+    const kind = isFunction(value) ? "function" : "class";
+    return value.name ? `the ${kind} ${value.name}` : `a ${kind}`;
+  }
   if (value === null || typeof value !== "object") return String(value);
   if (Array.isArray(value))
     return value.length > 8 ? `an array of ${value.length}` : `[${value.map(formatValue).join(", ")}]`;
@@ -152,15 +156,20 @@ export function checkMethods<T extends object>(
 
 /** True for an array or a typed array. */
 export function isList(value: unknown): boolean {
-  return Array.isArray(value) || ArrayBuffer.isView(value);
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }
+
+/** True for a function that can be called: a class cannot be. */
+export const isFunction = (value: unknown): value is (...args: never[]) => unknown =>
+  typeof value === "function" && Object.getOwnPropertyDescriptor(value, "prototype")?.writable !== false;
 
 /** True for a Map, also one of another realm. */
 export function isMap(value: unknown): boolean {
-  return typeof (value as Partial<Map<unknown, unknown>> | undefined | null)?.get === "function";
+  const map = value as Partial<Map<unknown, unknown>> | undefined | null;
+  return typeof map?.get === "function" && typeof map.keys === "function";
 }
 
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? error.message : typeof error === "string" ? error : formatValue(error);
 }

@@ -3,7 +3,7 @@
  * `AbortSignal` ends the work.
  */
 import { isScoped } from "./arena.ts";
-import { refuseGot, refuseValue, UnsupportedError } from "./errors.ts";
+import { isFunction, refuseGot, refuseValue, UnsupportedError } from "./errors.ts";
 import { activeRecording } from "./recording/recording.ts";
 import type { Pause } from "./synchronous.ts";
 import type { Tensor } from "./tensor.ts";
@@ -78,7 +78,7 @@ export function pauses(signal: SliceOptions["signal"]): Pause {
 export function checkSlices(what: string, { signal, onProgress }: SliceOptions): void {
   if (signal !== undefined && typeof signal?.throwIfAborted !== "function")
     refuseValue(what, "signal", "the signal of an AbortController", signal);
-  if (onProgress !== undefined && typeof onProgress !== "function")
+  if (onProgress !== undefined && !isFunction(onProgress))
     refuseGot("on-progress", `${what}: onProgress must be a function`, onProgress);
   if (isScoped() || activeRecording)
     throw new UnsupportedError(

@@ -611,14 +611,8 @@ export function elementRange({
   return [low, high];
 }
 
-function checkLengths(shape: Partial<readonly number[]> | undefined): void {
-  if (!(typeof shape === "object" && Number(shape?.length) >= 0))
-    throw argumentError("shape", "a list of lengths", shape);
-}
-
-/** Strides of a row-major tensor. @beta */
+/** Strides of a row-major tensor. */
 export function rowMajor(shape: readonly number[]): number[] {
-  checkLengths(shape);
   const strides = new Array<number>(shape.length);
   let step = 1;
   for (let i = shape.length - 1; i >= 0; i--) {
@@ -628,9 +622,8 @@ export function rowMajor(shape: readonly number[]): number[] {
   return strides;
 }
 
-/** Number of elements of a shape. @beta */
+/** Number of elements of a shape. */
 export function sizeOf(shape: readonly number[]): number {
-  checkLengths(shape);
   let size = 1;
   for (let axis = 0; axis < shape.length; axis++) size *= shape[axis];
   return size;

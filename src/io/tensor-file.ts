@@ -59,18 +59,12 @@ export function tensorFile<T extends TensorInfo>(
   let isClosed = false;
   const read = async (name: string, options: ReadOptions = {}): Promise<FileTensor> => {
     checkNames(what, options, ["rows", "into"]);
+    const quoted = typeof name === "string" ? quote(name) : formatValue(name);
     if (isClosed)
-      throw new OptionError(
-        "closed",
-        `${what}: the file is closed; read ${quote(String(name))} before close()`,
-      );
+      throw new OptionError("closed", `${what}: the file is closed; read ${quoted} before close()`);
     const info = tensors.get(name);
     if (info === undefined)
-      throw new OptionError(
-        "tensor",
-        `${what}: no tensor ${typeof name === "string" ? quote(name) : formatValue(name)}`,
-        { tensor: name },
-      );
+      throw new OptionError("tensor", `${what}: no tensor ${quoted}`, { tensor: name });
     const { dtype, shape } = info;
     const [count = 1, ...inner] = shape;
     const row = inner.reduce((n, x) => n * x, 1);

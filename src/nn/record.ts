@@ -1,5 +1,5 @@
 /** Starting and pausing a recording (core/recording/record.ts), with the derivatives of the calls outside heed/nn. */
-import { checkArgument, checkCount } from "../core/errors.ts";
+import { checkArgument, checkCount, isFunction } from "../core/errors.ts";
 import { type Recorder, recordWith } from "../core/recording/record.ts";
 import { checkSynchronous } from "../core/synchronous.ts";
 import { type TensorLike, viewOf } from "../core/tensor.ts";
@@ -22,10 +22,10 @@ const DERIVATIVES = { attention: attentionDerivative };
 export function withRecorder<T>(recorder: Recorder | undefined, work: () => T): T {
   checkCount("withRecorder", arguments, 2);
   checkArgument(
-    typeof work === "function" && (recorder === undefined || typeof recorder === "function"),
+    isFunction(work) && (recorder === undefined || isFunction(recorder)),
     "withRecorder",
     "a recorder or undefined, and a function",
-    typeof work === "function" ? recorder : work,
+    isFunction(work) ? recorder : work,
   );
   return runRecorded("withRecorder", recorder, work);
 }
@@ -44,7 +44,7 @@ export function runRecorded<T>(what: string, recorder: Recorder | undefined, wor
 export function noGrad<T>(work: () => T): T {
   checkCount("noGrad", arguments, 1);
   checkArgument(
-    typeof work === "function",
+    isFunction(work),
     "noGrad",
     "a function, as in noGrad(() => model.forward(x))",
     work,

@@ -11,6 +11,7 @@ import {
   checkNumber,
   formatTensor,
   formatValue,
+  isFunction,
   isMap,
   OptionError,
   refuseValue,
@@ -69,7 +70,7 @@ export abstract class Optimizer {
   ) {
     this.#what = what;
     this.#lr = lr;
-    if (decays !== "all" && decays !== "matrices" && typeof decays !== "function")
+    if (decays !== "all" && decays !== "matrices" && !isFunction(decays))
       refuseValue(what, "decays", '"all", "matrices" or a function of name and parameter', decays);
     const visited = new Set<Tensor>();
     for (const [name, parameter] of named(what, parameters)) {

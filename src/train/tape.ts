@@ -21,6 +21,7 @@ import {
   checkCount,
   formatTensor,
   HeedError,
+  isFunction,
   OptionError,
   refuseGot,
   refuseValue,
@@ -77,7 +78,7 @@ export class Tape {
    */
   run<T>(work: () => T): T {
     checkCount("Tape.run", arguments, 1);
-    if (typeof work !== "function")
+    if (!isFunction(work))
       refuseGot("work", "Tape.run: expected a function, as in tape.run(() => loss())", work);
     const outer = activeRecording?.recorder;
     const recorder = (operation: Operation) => {

@@ -3,7 +3,7 @@
  * `local.ts` (ranks inside one process, for tests and for learning); `group.ts` has the groups that `split` makes of either. The rest of this folder uses only these operations.
  */
 
-import { checkMethods, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
+import { checkInteger, checkMethods, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkKind } from "../../core/option-names.ts";
 
 /**
@@ -68,15 +68,8 @@ export type Messages = Pick<Communicator, "rank" | "size" | "exchange">;
 
 /** The calls of a communicator refuse arguments beyond these numbers. */
 export function checkCounts(comm: Communicator): void {
-  checkMethods("Communicator", comm, {
-    exchange: 4,
-    allGather: 3,
-    reduce: 2,
-    barrier: 0,
-    split: 2,
-    abort: 1,
-    close: 0,
-  });
+  const maxima = { exchange: 4, allGather: 3, reduce: 2, barrier: 0, split: 2, abort: 1, close: 0 };
+  checkMethods("Communicator", comm, maxima);
 }
 
 /** The traffic that a rank has sent. @beta */
@@ -109,6 +102,10 @@ function checkViews(operation: string, rank: number, views: Readonly<Record<stri
         got: view,
       });
 }
+
+/** Refuses a status of `abort` that is no integer. */
+export const checkStatus = (code: unknown): void =>
+  checkInteger("Communicator.abort", "code", code, -(2 ** 31), 2 ** 31 - 1);
 
 /** Refuses a `check` that is not a boolean. */
 export function checkFlag(what: string, check: unknown): void {

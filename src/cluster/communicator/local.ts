@@ -2,10 +2,10 @@
  * Several ranks inside one process, for tests and for learning: each rank is an asynchronous function, and messages are
  * copies. The results have the same bits as with the same number of processes. One CPU core runs all ranks, so nothing is faster.
  */
-import { checkCount, HeedError, messageOf, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
+import { checkCount, HeedError, isFunction, messageOf, OptionError, refuseGot } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checked } from "./checked.ts";
-import { bytesOf, type Communicator, checkFlag } from "./communicator.ts";
+import { bytesOf, type Communicator, checkFlag, checkStatus } from "./communicator.ts";
 import { ExchangingRank } from "./group.ts";
 
 /** Options of `localCluster`. @beta */
@@ -35,7 +35,7 @@ export async function localCluster<T>(
   checkCount("localCluster", arguments, 3);
   if (!(Number.isInteger(size) && size >= 1 && size <= 1024))
     refuseGot("ranks", "localCluster: size must be an integer from 1 to 1024", size);
-  if (typeof body !== "function") refuseValue("localCluster", "body", "a function of a rank", body);
+  if (!isFunction(body)) refuseGot("body", "localCluster: body must be a function of a rank", body);
   checkNames("localCluster", options, ["deliver", "check"]);
   checkFlag("localCluster", options.check);
   const hub = new Hub(options);
@@ -172,11 +172,9 @@ class LocalRank extends ExchangingRank {
   }
 
   abort(code: number): never {
-    throw new HeedError(
-      "cluster-aborted",
-      `heed/cluster: rank ${this.rank} ended the job with status ${code}`,
-      { rank: this.rank, status: code },
-    );
+    checkStatus(code);
+    const text = `heed/cluster: rank ${this.rank} ended the job with status ${code}`;
+    throw new HeedError("cluster-aborted", text, { rank: this.rank, status: code });
   }
 }
 

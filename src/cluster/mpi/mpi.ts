@@ -19,6 +19,7 @@ import {
   checkCounts,
   checkExchange,
   checkReduce,
+  checkStatus,
   gatherInRing,
   partBytes,
   startsOf,
@@ -421,6 +422,7 @@ class MpiRank implements Communicator, Moves {
   }
 
   abort(code: number): never {
+    checkStatus(code);
     this.#closed = true;
     this.#abort(code);
     // MPI_Abort normally does not return. If it does, this rank exits and the launcher ends the others.

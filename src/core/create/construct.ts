@@ -125,7 +125,7 @@ export function zeros<D extends DType = "float32">(
 
 /** `zeros` for the function `what`, which errors name. */
 export function zerosFor<D extends DType>(what: string, shape: readonly number[], dtype: D): Tensor<D> {
-  if (!isList(shape) || (shape as unknown) instanceof DataView)
+  if (!isList(shape))
     throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
       got: shape,
     });

@@ -2,7 +2,7 @@
  * Sequences of seeded random numbers. Counter-based (the mixer of random.ts over seed, stream and position), so the state of
  * a generator is its position, and a sequence can start at any position.
  */
-import { checkArgument, checkCount, checkInteger, checkSeed } from "../errors.ts";
+import { checkArgument, checkCount, checkInteger, checkSeed, isFunction } from "../errors.ts";
 import { checkSynchronous } from "../synchronous.ts";
 import { cellBits, headKey, rowKey } from "./random.ts";
 
@@ -97,7 +97,7 @@ export function generatorOf(seed: Seed | undefined): Generator {
 export function withSeed<T>(seed: number, work: () => T): T {
   checkCount("withSeed", arguments, 2);
   checkArgument(
-    typeof work === "function",
+    isFunction(work),
     "withSeed",
     "a seed and a function, as in withSeed(7, () => randn([2]))",
     work,

@@ -8,7 +8,7 @@
  * updated in place. Numbers that leave the tensors (`data`, `at`, `toFloat64`) are constants: no gradient flows through
  * them. A tensor over the `data` of a recorded result is refused; numbers that were copied (`at`, `toArray`) cannot be recognized.
  */
-import { checkArgument, checkCount, isList, UnsupportedError } from "../errors.ts";
+import { checkArgument, checkCount, isFunction, isList, UnsupportedError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
 import { activeRecording, markResults, setRecording } from "./recording.ts";
 
@@ -70,7 +70,7 @@ export function record(operation: Operation): void {
   // After the line above, so that a program without a tape bundles no derivative.
   checkCount("record", arguments, 1);
   checkArgument(
-    isList(operation?.inputs) && isList(operation.outputs) && typeof operation.backward === "function",
+    isList(operation?.inputs) && isList(operation.outputs) && isFunction(operation.backward),
     "record",
     "{ name, inputs, outputs, backward }",
     operation,

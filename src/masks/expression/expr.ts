@@ -11,7 +11,14 @@
  */
 // long: the operators create nodes of each other's classes, and a recorded statement is one of them.
 import type { DType } from "../../core/dtype.ts";
-import { argumentError, checkCount, formatValue, OptionError, refuseGot } from "../../core/errors.ts";
+import {
+  argumentError,
+  checkCount,
+  formatValue,
+  isFunction,
+  OptionError,
+  refuseGot,
+} from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 
 /** Type of an expression. @beta */
@@ -250,7 +257,7 @@ function built<T extends Expression>(
     throw new OptionError(code, `${what}: ${text}, got ${formatValue(got)}`, { got });
   };
   // FlexAttention's functions take b, h, q and k one by one.
-  if (typeof build !== "function" || build.length > 1)
+  if (!isFunction(build) || build.length > 1)
     refuse("expected a function of one object, such as ({ q, k }) => …", build);
   // In JavaScript `a || b` is a: the second statement is never made, so only the text of the function shows it.
   const source = Function.prototype.toString
@@ -422,8 +429,8 @@ export function substitute<E extends Expression>(
 
 /** All tables that an expression reads, each once, in order of appearance. @beta */
 export function tablesOf(expr: Expression, into: Table[] = []): Table[] {
-  if (!Array.isArray((expr as Partial<Expression> | undefined)?.args))
-    throw argumentError("tablesOf", "an expression such as causal()", expr);
+  if (!Array.isArray((expr as Partial<Expression> | undefined)?.args) || !Array.isArray(into))
+    throw argumentError("tablesOf", "an expression such as causal(), and a list", expr);
   if (expr.op === "table" && !into.includes(expr.value as Table)) into.push(expr.value as Table);
   for (const x of expr.args) tablesOf(x, into);
   return into;

@@ -7,7 +7,14 @@
  * `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
 import { dropout as drop } from "../../api/array.ts";
-import { checkArgument, checkCount, checkSeed, OptionError, refuseGot } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  checkSeed,
+  isFunction,
+  OptionError,
+  refuseGot,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { checkSynchronous } from "../../core/synchronous.ts";
@@ -91,7 +98,7 @@ export function withDropout<T>(seed: number | undefined, work: () => T): T {
   checkCount("withDropout", arguments, 2);
   if (seed !== undefined) checkSeed("withDropout", seed);
   checkArgument(
-    typeof work === "function",
+    isFunction(work),
     "withDropout",
     "a seed and a function, as in withDropout(7, () => layer.forward(x))",
     work,

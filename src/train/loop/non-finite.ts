@@ -3,7 +3,7 @@
  * tensor is checked: the parameters, then the outputs of each operation, then the gradients, last layer first. The first
  * tensor that is not finite is the origin.
  */
-import { checkArgument, checkCount, isMap, refuseValue } from "../../core/errors.ts";
+import { checkArgument, checkCount, isFunction, isMap, refuseValue } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type Operation, withRecorder } from "../../nn/record.ts";
 import { addTo, filled } from "../tape.ts";
@@ -56,7 +56,7 @@ export async function findNonFinite(
 ): Promise<NonFinite | undefined> {
   checkCount("findNonFinite", arguments, 2);
   checkArgument(
-    isMap(parameters) && typeof work === "function",
+    isMap(parameters) && isFunction(work),
     "findNonFinite",
     "a Map of parameters by name, and a function that returns the loss",
     isMap(parameters) ? work : parameters,

@@ -4,7 +4,7 @@
 import { stepMemory } from "../../api/tidy.ts";
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
+import { isFunction, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
 import type { WorkParts } from "../../core/synchronous.ts";
 import { sameDevice, Tensor } from "../../core/tensor.ts";
@@ -241,8 +241,7 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
     "model data countOf steps schedule adamw maxNorm seed heldOut checkpoint " +
       "resume signal comm sequenceRanks shardOptimizer order onStep",
   );
-  if (typeof options.data !== "function")
-    refuse("data", "a function of the step that returns batches", options.data);
+  if (!isFunction(options.data)) refuse("data", "a function of the step that returns batches", options.data);
   if (!(Number.isSafeInteger(steps) && steps >= 0)) refuse("steps", "an integer ≥ 0", steps);
   const positive = (name: string, every: unknown) =>
     (Number.isSafeInteger(every) && (every as number) > 0) || refuse(name, "an integer > 0", every);

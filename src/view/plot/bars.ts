@@ -4,6 +4,7 @@ import {
   checkCount,
   checkInteger,
   formatValue,
+  isFunction,
   OptionError,
   refuseGot,
   refuseValue,
@@ -86,7 +87,7 @@ export function bars(
   } = options;
   if (!(Number.isFinite(max) && max >= 0)) refuseValue("bars", "max", "a finite number ≥ 0", max);
   checkInteger("bars", "width", width, 1, 1000);
-  if (typeof format !== "function") refuseValue("bars", "format", "a function of a value", format);
+  if (!isFunction(format)) refuseValue("bars", "format", "a function of a value", format);
   const longest = Math.max(...list.map(([name]) => name.length));
   const lines = () => {
     const bar = scaleOf({ domain: [0, max || 1], range: [0, width * 8], clamp: true });
