@@ -120,6 +120,12 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       void this.#refuse("store", store);
       return;
     }
+    try {
+      store?.ready({ block: 0, layer: store.blocks[0].layers[0], head: 0 });
+    } catch (error) {
+      this.#failed("The store cannot be shown", error);
+      return;
+    }
     const session = this.#session;
     const before = session.store;
     this.#opener.replace(store);
@@ -205,6 +211,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** The cursor's head over the other texts of the same model, and the weight at the cursor's positions there; undefined without any. */
   async overTexts(): ReturnType<AttentionViewElement["overTexts"]> {
+    (await import("./wrong.ts")).checkOpen("overTexts", this.#session.store);
     return (await import("../state/beyond.ts")).overTexts(this.#session, this.#session.state);
   }
 
@@ -389,9 +396,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   /** Loads the cursor's head into memory. */
   async #load(): Promise<void> {
     const { store, ref } = this.#session;
-    if (store === undefined || store.ready(ref)) return;
     try {
-      await store.load(ref);
+      if (store?.ready(ref) === false) await store.load(ref);
     } catch (error) {
       if (store === this.#session.store) this.#failed("The head could not be read", error);
     }
@@ -458,7 +464,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     const attributes = [...this.#unchecked];
     this.#unchecked.clear();
     const { wrongAttributes } = await import("./wrong.ts");
-    for (const text of wrongAttributes(this, attributes, this.#kind.parts)) this.#refused(text, true);
+    wrongAttributes(this, attributes, this.#kind.parts, (text, stays) => this.#refused(text, stays));
   }
 
   /** Changes the parts of the state that have a value which a state can have, and reports the others. */
@@ -499,5 +505,15 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   };
 }
 
-const ARGUMENTS = { open: 2, add: 1, metrics: 1, overTexts: 0, toSVG: 1, toPNG: 2, toHTML: 0 };
+const ARGUMENTS = {
+  pick: 0,
+  setCursor: 1,
+  open: 2,
+  add: 1,
+  metrics: 1,
+  overTexts: 0,
+  toSVG: 1,
+  toPNG: 2,
+  toHTML: 0,
+};
 checkMethods("attention-view", AttentionView.prototype, ARGUMENTS);

@@ -15,6 +15,7 @@ export const isSource = (
   one: { name?: unknown; src?: unknown; data?: unknown; model?: SourceModel } | null,
 ) =>
   typeof one?.name === "string" &&
+  one.name.trim() !== "" &&
   ("src" in one ? typeof one.src === "string" && !one.data : !!one.data) &&
   typeof (one.model ?? { ablate: isSource }).ablate === "function" &&
   Object.keys(one).every((field) => ["name", "src", "data", "model"].includes(field));

@@ -4,6 +4,7 @@
  */
 import { argumentError, formatValue, OptionError, UnsupportedError } from "../../src/core/errors.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
+import { unknownAttributes } from "../../ui/attributes.ts";
 import { DEFAULT, MAX_PINS, METRIC_NAMES, type State } from "../state/state.ts";
 import { codecOf, isValueOf } from "../state/url.ts";
 import { CURSOR_ATTRIBUTES } from "./attributes.ts";
@@ -34,31 +35,54 @@ const RULES: Readonly<Record<string, Rule>> = {
 /** Properties that are not attributes. */
 const PROPERTIES = ["data", "reader", "sources", "state", "store"];
 
-/** Attributes that any element has. */
-const GLOBAL =
-  "accesskey autofocus class contenteditable dir draggable exportparts hidden id inert is itemid itemprop itemref itemscope itemtype lang nonce part popover role slot spellcheck style tabindex title translate".split(
-    " ",
-  );
-
 const shown = (value: unknown) => (typeof value === "string" ? `“${value}”` : formatValue(value));
 
-/** Elements whose other attributes have been checked. */
-const checked = new WeakSet<Element>();
+/** Elements whose other attributes have been checked, and how each reports a sentence. */
+const checked = new WeakMap<object, (text: string) => void>();
 
 /**
- * A sentence for each attribute or property of an element whose value has no effect; for the first call, also for attributes that the
- * element does not have. `parts` are the parts of the state that are attributes.
+ * `element.head = 3` sets the attribute of that name. A part of the state that is no attribute is no property either: it is reported. A
+ * part that the page set before this has been loaded is set now.
+ */
+function setParts(element: Element, parts: readonly string[]): void {
+  const kind = Object.getPrototypeOf(element);
+  for (const part of Object.keys(DEFAULT)) {
+    if (!(part in kind))
+      Object.defineProperty(kind, part, {
+        get: function (this: { state: Record<string, unknown> }) {
+          return this.state[part];
+        },
+        set: function (this: Element, value: unknown) {
+          if (!parts.includes(part))
+            checked.get(this)?.(
+              `The element has no property ${part}. Set it in state: element.state = { ${part}: … }.`,
+            );
+          else if (value === undefined || value === null) this.removeAttribute(part);
+          else this.setAttribute(part, String(value));
+        },
+      });
+    if (!Object.hasOwn(element, part)) continue;
+    const value = Reflect.get(element, part);
+    if (Reflect.deleteProperty(element, part)) Reflect.set(element, part, value);
+  }
+}
+
+/**
+ * Reports each attribute or property of an element whose value has no effect; for the first call, also attributes that the element does
+ * not have. `parts` are the parts of the state that are attributes; `refused` reports a sentence, also later.
  */
 export function wrongAttributes(
   element: Element,
   attributes: readonly (readonly [name: string, value: unknown])[],
   parts: readonly string[],
-): readonly string[] {
+  refused: (text: string, stays?: boolean) => void,
+): void {
   const names = [...parts, ...Object.keys(RULES)];
-  const others = checked.has(element)
-    ? []
-    : element.getAttributeNames().filter((name) => !names.includes(name));
-  checked.add(element);
+  const others = checked.has(element) ? [] : unknownAttributes(element, names);
+  if (!checked.has(element)) {
+    checked.set(element, refused);
+    setParts(element, parts);
+  }
   const wrong = attributes.flatMap(([name, value]) => {
     // Any text of a boolean attribute is true.
     const text = name === "address" && value === true ? (element.getAttribute(name) ?? value) : value;
@@ -68,12 +92,19 @@ export function wrongAttributes(
       ? []
       : `The attribute ${name} is ${shown(text)}, not ${expected}. It has no effect.`;
   });
-  const unknown = others.flatMap((name) => {
-    // Names with other characters are those of frameworks; `onclick` is a listener.
-    if (GLOBAL.includes(name) || /[^a-z]|^on/.test(name)) return [];
-    return `The attribute ${name} has no effect: ${PROPERTIES.includes(name) ? `${name} is a property of the element. Set it in a script: element.${name} = …` : `<${element.localName}> has ${names.join(", ")}.`}`;
-  });
-  return [...wrong, ...unknown];
+  const unknown = others.map(
+    (name) =>
+      `The attribute ${name} has no effect: ${PROPERTIES.includes(name) ? `${name} is a property of the element. Set it in a script: element.${name} = …` : `<${element.localName}> has ${names.join(", ")}.`}`,
+  );
+  const owners = document.querySelectorAll("attention-view[address], attention-row[address]");
+  const isSecond =
+    attributes.some(([name, value]) => name === "address" && value === true) && owners.length > 1;
+  const twice = isSecond
+    ? [
+        "Two elements of this page have the attribute address, and each writes its state there: leave one out.",
+      ]
+    : [];
+  for (const text of [...wrong, ...unknown, ...twice]) refused(text, true);
 }
 
 /** What a part of the state must be, where neither its names nor its first value say so. */
@@ -114,7 +145,7 @@ function expectedOf(part: string): string {
   return `${PART_VALUES[part as keyof State] ?? kind}${first === null ? " or null" : ""}`;
 }
 
-const SOURCE = "{ name, src } or { name, data }, with a model or without";
+const SOURCE = "{ name, src } or { name, data }, each with a name, with a model or without";
 const VALUES = {
   store: ["The property store", "a store, as openStore and storeFrom of heed/view return"],
   sources: ["The property sources", `a list of ${SOURCE}`],
@@ -140,10 +171,15 @@ export function errorsOf(name: Given, value: unknown): readonly OptionError[] {
   return [new OptionError(name, `${what} is ${shown(value)}, not ${expected}. It has no effect.`)];
 }
 
-/** The store that `metrics` asks. Throws if none is open, and unless `of` has parts of the name of a head; the store checks their values. */
-export function checkMetrics(store: HeadStore | undefined, of: object): HeadStore {
-  if (store === undefined)
-    throw new UnsupportedError("empty", "attention-view.metrics: nothing is open; wait for the event load");
+/** Throws if no store is open for a method. */
+export function checkOpen(method: string, store: HeadStore | undefined): HeadStore {
+  if (store !== undefined) return store;
+  throw new UnsupportedError("empty", `attention-view.${method}: nothing is open; wait for the event load`);
+}
+
+/** The store that `metrics` asks. Throws unless `of` has parts of the name of a head; the store checks their values. */
+export function checkMetrics(open: HeadStore | undefined, of: object): HeadStore {
+  const store = checkOpen("metrics", open);
   const parts = ["block", "layer", "head"];
   if (!isPlain(of) || !Object.keys(of).every((part) => parts.includes(part)))
     throw argumentError(

@@ -108,6 +108,8 @@ export function absentParts(
     if (value === undefined || list.includes(value)) return [];
     return `There is no ${name} ${value}: this file has ${listed(list)}. Shown is ${shown[part as keyof typeof PARTS]}.`;
   });
+  if (wanted.mode !== undefined && wanted.mode !== shown.mode)
+    parts.push(`This file cannot be drawn as ${wanted.mode}. Shown is ${shown.mode}.`);
   const lists = Object.values(LISTS).flatMap(([name, absentOf]) => {
     const absent = absentOf(wanted, block, blocks, texts);
     const more = absent.length > 3 ? ` and ${absent.length - 3} more` : "";

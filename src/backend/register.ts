@@ -2,7 +2,7 @@
 import { type Device, type DeviceData, setPlacement, type TensorStorage } from "../core/device/device.ts";
 import { tensorOver as unchecked } from "../core/device/tensor.ts";
 import { checkArray, checkDType, type DType, type TypedData } from "../core/dtype.ts";
-import { checkArgument, isList, OptionError, refuseGot } from "../core/errors.ts";
+import { checkArgument, OptionError, refuseGot } from "../core/errors.ts";
 import { checkShape, rowMajor as rowMajorOf, type Tensor, sizeOf as uncheckedSize } from "../core/tensor.ts";
 import type { Backend } from "./contract.ts";
 import { backends } from "./registered.ts";
@@ -18,7 +18,7 @@ export function registerBackend(backend: Backend, device: Device): void {
   if (typeof backend?.device !== "string" || typeof device?.name !== "string")
     refuseGot(
       "backend",
-      "registerBackend: expected a backend with the name of its device and that device, registerBackend(backend, device)",
+      "registerBackend: expected a backend with the name of its device, and that device",
       backend,
     );
   if (backend.device !== device.name || device.name === "cpu")
@@ -48,7 +48,7 @@ export function tensorOver<D extends DType>(
   shape: readonly number[],
   dtype: D,
 ): Tensor<D> {
-  checkLengths("tensorOver", shape);
+  checkShape("tensorOver", shape);
   const size = uncheckedSize(shape);
   checkDType("tensorOver", dtype);
   const { device, dtype: stored = dtype, length } = Object(storage) as Partial<DeviceData>;
@@ -60,17 +60,12 @@ export function tensorOver<D extends DType>(
 
 /** Strides of a row-major tensor. @beta */
 export function rowMajor(shape: readonly number[]): number[] {
-  checkLengths("rowMajor", shape);
+  checkShape("rowMajor", shape);
   return rowMajorOf(shape);
 }
 
 /** Number of elements of a shape. @beta */
 export function sizeOf(shape: readonly number[]): number {
-  checkLengths("sizeOf", shape);
+  checkShape("sizeOf", shape);
   return uncheckedSize(shape);
-}
-
-function checkLengths(what: string, shape: readonly number[]): void {
-  checkArgument(isList(shape), what, "a list of lengths as shape", shape);
-  checkShape(what, shape);
 }

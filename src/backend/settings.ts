@@ -55,11 +55,8 @@ export function settings(): Readonly<Settings> {
 export function warnOfLowerLevel(): void {
   current ??= initial();
   const { settings, chosen, lowerReason } = current;
-  if (lowerReason !== undefined)
-    warnOnce(
-      `simd ${chosen}`,
-      `simd: "${chosen}" is not available: ${lowerReason}; running "${settings.simd}"`,
-    );
+  const text = `simd: "${chosen}" is not available: ${lowerReason}; running "${settings.simd}"`;
+  if (lowerReason !== undefined) warnOnce(`simd ${chosen}`, text);
 }
 
 /** The level that runs for a choice. */
@@ -95,20 +92,11 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
       : chooseLevel(checkLevel("configure: simd", change.simd));
   next.simd = simd;
   if (change.threads !== undefined) next.threads = checkThreads("configure: threads", change.threads);
-  if (change.bytesPerThread !== undefined) {
-    if (!(Number.isInteger(change.bytesPerThread) && change.bytesPerThread >= 2 ** 20))
-      refuseGot(
-        "setting",
-        "configure: bytesPerThread must be an integer of at least 1 MiB",
-        change.bytesPerThread,
-      );
-    next.bytesPerThread = change.bytesPerThread;
-  }
-  if (change.onWarning !== undefined) {
-    if (!isFunction(change.onWarning))
-      refuseGot("setting", "configure: onWarning must be a function", change.onWarning);
-    next.onWarning = change.onWarning;
-  }
+  const { bytesPerThread = next.bytesPerThread, onWarning = next.onWarning } = change;
+  if (!(Number.isInteger(bytesPerThread) && bytesPerThread >= 2 ** 20))
+    refuseGot("setting", "configure: bytesPerThread must be an integer of at least 1 MiB", bytesPerThread);
+  if (!isFunction(onWarning)) refuseGot("setting", "configure: onWarning must be a function", onWarning);
+  Object.assign(next, { bytesPerThread, onWarning });
   current = { ...choice, settings: Object.freeze(next) };
   return next;
 }

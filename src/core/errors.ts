@@ -49,7 +49,7 @@ export function formatValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") {
-    const kind = isFunction(value) ? "function" : "class";
+    const kind = /^class/.test(`${value}`) ? "class" : "function";
     return value.name ? `the ${kind} ${value.name}` : `a ${kind}`;
   }
   if (value === null || typeof value !== "object") return String(value);
@@ -166,7 +166,7 @@ export const isFunction = (value: unknown): value is (...args: never[]) => unkno
 /** True for a Map, also one of another realm. */
 export function isMap(value: unknown): boolean {
   const map = value as Partial<Map<unknown, unknown>> | undefined | null;
-  return typeof map?.get === "function" && typeof map.keys === "function";
+  return isFunction(map?.get) && isFunction(map.keys);
 }
 
 /** The message of anything that was thrown. */

@@ -34,6 +34,7 @@ import {
   argumentError,
   checkCount,
   formatValue,
+  isList,
   OptionError,
   refuseValue,
   ShapeError,
@@ -577,6 +578,8 @@ export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
 
 /** Throws unless every axis is an integer ≥ 0 and the product is an exact integer. */
 export function checkShape(what: string, shape: readonly number[]): void {
+  if (!isList(shape))
+    throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`);
   let size = 1;
   for (const n of shape) {
     if (!(Number.isSafeInteger(n) && n >= 0))

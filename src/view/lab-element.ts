@@ -13,7 +13,7 @@ export interface AttentionLabAttributes {
   readonly state?: string;
   /** Present: the picture with its caption and control, without the text. */
   readonly "picture-only"?: "";
-  /** Address of the explorer's pages, for the link at the end. */
+  /** Address of the folder of the explorer's pages, for the link at the end. */
   readonly explorer?: string;
 }
 
@@ -30,5 +30,13 @@ export interface AttentionLabEvents {
   readonly error: CustomEvent<{ readonly message: string; readonly code?: string | undefined }>;
 }
 
-/** `<attention-lab>`. `AttentionLabAttributes` lists its attributes. */
-export interface AttentionLabElement extends HTMLElement {}
+/** `<attention-lab>`. `AttentionLabAttributes` describes its attributes; these properties set them. */
+export interface AttentionLabElement extends HTMLElement {
+  page: string | null;
+  stop: string | number | null;
+  /** A text as in the address of the page, or an object: `{ times: 10 }`. It is read as the text. */
+  get state(): string | null;
+  set state(value: string | Readonly<Record<string, unknown>> | null);
+  pictureOnly: boolean;
+  explorer: string | null;
+}

@@ -94,7 +94,7 @@ test("an attribute that the data does not have, or that is no value, is shown as
 
 /** A list of what is in a file, in sentences. */
 const [INDEX, SET] = ["a whole number from 0", "a list of whole numbers from 0, sorted, each once"];
-const SOURCES = "a list of { name, src } or { name, data }, with a model or without";
+const SOURCES = "a list of { name, src } or { name, data }, each with a name, with a model or without";
 /** Attributes with values that have no effect, and what each must be. @type {readonly (readonly [string, string, string])[]} */
 const WRONG_ATTRIBUTES = [
   ...["layer", "head", "query", "key"].flatMap((name) =>

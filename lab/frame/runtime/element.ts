@@ -6,10 +6,11 @@
  * - `stop`: a step of its text, from 1: the state that the picture begins with.
  * - `state`: a state as in the page's address, `times=10&keys=16`; it changes the state of the stop.
  * - `picture-only`: the picture with its caption and control, without the text.
- * - `explorer`: the address of the explorer's pages, for the link at the end.
+ * - `explorer`: the address of the folder of the explorer's pages, for the link at the end.
  *
- * A task that is done sends the event `done`; its `detail` is `{ page, task, text, done }`: the task's number from 1, its text, and how
- * many of the page are done. A wrong value of an attribute is an error in the element, in the console and as the event `error`. The state is not written into the address. The module may come from another origin if it is sent with CORS;
+ * Properties of the same names (`pictureOnly`) set the attributes; `state` may be an object. An element that a page moves or puts back goes on with its state. A task that is done sends the event `done`; its `detail` is `{ page, task, text, done }`: the task's number from 1, its text, and how
+ * many of the page are done. A wrong value of an attribute is an error in the element, in the console and as the event `error`; an
+ * attribute that has no effect is one in the console and the event. The state is not written into the address. The module may come from another origin if it is sent with CORS;
  * the policy of the page must then allow `blob:` workers.
  */
 
@@ -19,6 +20,7 @@ import type {
   AttentionLabElement,
   AttentionLabEvents,
 } from "../../../src/view/lab-element.ts";
+import { unknownAttributes } from "../../../ui/attributes.ts";
 import { html, nothing, render, type TemplateResult } from "../../../ui/markup.ts";
 import { startWorker } from "../../../ui/worker.ts";
 import { loadNotes, loadPage, PAGES } from "../../pages.ts";
@@ -29,47 +31,99 @@ import { renderStage, renderText } from "../text.ts";
 import { type MountedPage, mount } from "./mount.ts";
 import { Requests } from "./request.ts";
 
-let sheet: CSSStyleSheet | undefined;
+/** A style sheet belongs to one document: a page may move the element into that of a frame. */
+const sheets = new WeakMap<Document, CSSStyleSheet>();
+
+function sheetOf(document: Document): CSSStyleSheet {
+  const sheet = sheets.get(document) ?? new (document.defaultView ?? globalThis).CSSStyleSheet();
+  if (!sheets.has(document)) sheet.replaceSync(style(":host"));
+  sheets.set(document, sheet);
+  return sheet;
+}
+
+/** The attributes, and the property of each. */
+const PROPERTIES: Readonly<Record<keyof AttentionLabAttributes, keyof AttentionLabElement>> = {
+  page: "page",
+  stop: "stop",
+  state: "state",
+  "picture-only": "pictureOnly",
+  explorer: "explorer",
+};
+const NAMES = Object.keys(PROPERTIES) as (keyof AttentionLabAttributes)[];
+/** Properties that a page may set and the element has not. */
+const NO_PROPERTIES = ["step", "hash", "name", "src", "ondone", "onDone"];
 
 const worker = () => startWorker(new URL("./lab-worker.js", import.meta.url));
 
 /** The element. */
 class AttentionLab extends HTMLElement implements AttentionLabElement {
   static readonly tag = "attention-lab";
-  static readonly observedAttributes: readonly (keyof AttentionLabAttributes)[] = [
-    "page",
-    "stop",
-    "state",
-    "picture-only",
-  ];
+  static readonly observedAttributes = NAMES;
+  declare page: string | null;
+  declare stop: string | number | null;
+  declare state: AttentionLabElement["state"];
+  declare pictureOnly: boolean;
+  declare explorer: string | null;
+  static {
+    for (const [attribute, property] of Object.entries(PROPERTIES))
+      Object.defineProperty(AttentionLab.prototype, property, {
+        get(this: AttentionLab) {
+          return property === "pictureOnly" ? this.hasAttribute(attribute) : this.getAttribute(attribute);
+        },
+        set(this: AttentionLab, value: unknown) {
+          if (property === "pictureOnly" && typeof value === "boolean")
+            this.toggleAttribute(attribute, value);
+          else if (value === null || value === undefined) this.removeAttribute(attribute);
+          else this.setAttribute(attribute, textOf(value));
+        },
+      });
+  }
+
+  /** Where the element was removed: its attributes, and the state that it had. */
+  #left: { readonly markup: string; readonly hash: string } | undefined;
+  /** What has no effect has been reported. */
+  #reported = false;
   #mounted: MountedPage | undefined;
   /** Counts connections and changes of page: work that an earlier one started is dropped. */
   #turn = 0;
 
   connectedCallback(): void {
-    void this.#show();
+    // What a page sets before the element is defined is a property of the object.
+    for (const name of Object.values(PROPERTIES) as "state"[]) {
+      if (!Object.hasOwn(this, name)) continue;
+      const { [name]: value } = this;
+      Reflect.deleteProperty(this, name);
+      this[name] = value;
+    }
+    this.#changed();
   }
 
   disconnectedCallback(): void {
-    this.#turn++;
-    this.#mounted?.end();
-    this.#mounted = undefined;
+    if (this.#mounted) this.#left = { markup: markupOf(this), hash: this.#mounted.hash };
+    this.#end();
   }
 
   attributeChangedCallback(): void {
-    if (this.isConnected) void this.#show();
+    if (this.isConnected) this.#changed();
   }
 
-  async #show(): Promise<void> {
-    const turn = ++this.#turn;
+  #end(): number {
     this.#mounted?.end();
     this.#mounted = undefined;
+    return ++this.#turn;
+  }
+
+  /** Shows the page once, however many attributes are set. */
+  #changed(): void {
+    const turn = this.#end();
+    queueMicrotask(() => {
+      if (turn === this.#turn) void this.#show(turn);
+    });
+  }
+
+  async #show(turn: number): Promise<void> {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-    if (sheet === undefined) {
-      sheet = new CSSStyleSheet();
-      sheet.replaceSync(style(":host"));
-    }
-    root.adoptedStyleSheets = [sheet];
+    root.adoptedStyleSheets = [sheetOf(this.ownerDocument)];
     const name = this.getAttribute("page") ?? "";
     if (!PAGES.includes(name))
       return this.#failed(root, `The Lab has no page “${name}”. Its pages are ${PAGES.join(", ")}.`, "page");
@@ -82,6 +136,7 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
       if (turn !== this.#turn) return;
       write(root, waiting(page));
       const start = this.#stateOf(page);
+      this.#reportUnknown(page);
       const first = await numbersOf(page, start);
       const hash = encodeState(page.fields, start);
       if (this.hasAttribute("picture-only")) {
@@ -118,13 +173,34 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
       this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, { worker, address: false, hash });
     } catch (error) {
       const { message, code } = error as Error & { code?: string };
-      if (turn === this.#turn) this.#failed(root, `This page could not be computed: ${message}`, code);
+      const text = error instanceof OptionError ? message : `This page could not be computed: ${message}`;
+      if (turn === this.#turn) this.#failed(root, text, code);
     }
   }
 
-  /** Writes an error in place of the page, and reports it to the console and the page around. */
+  /** Writes an error in place of the page, and reports it. */
   #failed(root: ShadowRoot, message: string, code: string | undefined): void {
     write(root, html`<p class="problem">${message}</p>`);
+    this.#report(message, code);
+  }
+
+  /** Reports attributes and properties that have no effect, once. */
+  #reportUnknown({ fields, title }: NamedPage): void {
+    const properties = Object.keys(this).filter((name) => name in fields || NO_PROPERTIES.includes(name));
+    const wrong = [
+      ...unknownAttributes(this, NAMES).map((name) => ["attribute", name, NAMES] as const),
+      ...properties.map((name) => ["property", name, Object.values(PROPERTIES)] as const),
+    ];
+    for (const [kind, name, has] of this.#reported ? [] : wrong)
+      this.#report(
+        `attention-lab: the ${kind} ${name} has no effect; ${name in fields ? `it is a part of the state of “${title}”: state="${name}=…"` : /done/i.test(name) ? 'a task is heard by addEventListener("done", …)' : `the element has ${has.join(", ")}`}`,
+        "option",
+      );
+    this.#reported = true;
+  }
+
+  /** Reports an error to the console and the page around. */
+  #report(message: string, code: string | undefined): void {
     console.error(`<${AttentionLab.tag}>: ${message}`);
     const detail = { message, code } satisfies AttentionLabEvents["error"]["detail"];
     this.dispatchEvent(new CustomEvent("error", { detail, bubbles: true, composed: true }));
@@ -138,24 +214,36 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
         "picture-only",
         `attention-lab: picture-only is an attribute without a value, got “${alone}”; leave it out for the page with its text`,
       );
-    if (this.getAttribute("explorer") === "")
-      throw new OptionError("explorer", "attention-lab: explorer must be the address of a folder, got “”");
+    const explorer = this.getAttribute("explorer") ?? "/";
+    const { protocol } = URL.canParse(explorer, document.baseURI)
+      ? new URL(explorer, document.baseURI)
+      : { protocol: "" };
+    if (!explorer.endsWith("/") || !/^(https?|file):$/.test(protocol))
+      throw new OptionError(
+        "explorer",
+        `attention-lab: explorer must be the address of a folder, which ends with /, got “${explorer}”`,
+      );
     const stop = this.getAttribute("stop") ?? "1";
     const step = page.steps[Number(stop) - 1];
-    if (step === undefined)
+    if (step === undefined || !/^\d+$/.test(stop.trim()))
       throw new OptionError(
         "stop",
         `attention-lab: stop must be a number from 1 to ${page.steps.length}, the steps of “${page.title}”, got “${stop}”`,
       );
-    const hash = `#v1?${this.getAttribute("state") ?? ""}`;
+    // What is before the state in the address of a page may be copied with it.
+    const hash = `#v1?${(this.getAttribute("state") ?? "").replace(/^#?(v1\?)?\??/, "")}`;
+    const names = [...new URLSearchParams(hash.slice(4)).keys()];
     const [unknown] = unknownNames(page.fields, hash);
-    if (unknown !== undefined)
+    const twice = names.find((name, n) => names.indexOf(name) < n);
+    if (unknown !== undefined || twice !== undefined)
       throw new OptionError(
         "state",
-        `attention-lab: the state of “${page.title}” has no “${unknown}”; it has ${Object.keys(page.fields).join(", ")}`,
+        `attention-lab: the state of “${page.title}” has ${unknown === undefined ? `“${twice}” once` : `no “${unknown}”`}; it has ${Object.keys(page.fields).join(", ")}, written name=value and joined by &`,
       );
+    const left = this.#left?.markup === markupOf(this) ? this.#left.hash : undefined;
+    if (left !== undefined) return page.check(decodeState(page.fields, left));
     const before = page.check({ ...page.initial, ...changeOf(step.state, page.initial) } as LabState);
-    const named = new Set([...new URLSearchParams(hash.slice(4)).keys()]);
+    const named = new Set(names);
     for (const [name, text] of new URLSearchParams(hash.slice(4))) checkValue(page, name, text);
     const read = decodeState(page.fields, hash);
     const wanted = entriesOf(page.fields)
@@ -165,17 +253,33 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
   }
 }
 
+/** The attributes as text: an element that is put back with the same ones goes on with its state. */
+const markupOf = (element: Element) => (element.cloneNode() as Element).outerHTML;
+
+/** The attribute of a property: of an object, its state as in an address. */
+function textOf(value: unknown): string {
+  if (Object.prototype.toString.call(value) !== "[object Object]") return String(value);
+  const entries = Object.entries(value as object);
+  return `${new URLSearchParams(entries.map(([name, of]) => [name, `${typeof of === "boolean" ? Number(of) : of}`]))}`;
+}
+
 /** Throws where a text in `state` is no value of its field, or one out of its range. */
-function checkValue({ fields, title }: NamedPage, name: string, text: string): void {
+function checkValue({ fields, steps, title }: NamedPage, name: string, text: string): void {
   const [, field] = entriesOf(fields).find(([one, { address }]) => (address ?? one) === name)!;
   const value = field.read(text, undefined);
-  const nearest = value === undefined ? field.initial : field.accept(value);
-  // A sentence may be cut.
-  if (typeof value === "string" || field.write(nearest, undefined) === field.write(value ?? text, undefined))
-    return;
+  const { min = -1, max = Infinity } = steps[Number(/^guess(\d+)$/.exec(name)?.[1])]?.predict ?? {};
+  const isGuess = value === -1 || max === Infinity;
+  const nearest =
+    value === undefined
+      ? field.initial
+      : isGuess
+        ? field.accept(value)
+        : Math.min(max, Math.max(min, Number(value)));
+  const wanted = typeof value === "string" ? text.trim() : value;
+  if (wanted !== undefined && field.write(nearest, undefined) === field.write(wanted, undefined)) return;
   throw new OptionError(
     "state",
-    `attention-lab: ${name} of the state of “${title}” cannot be “${text}”; ${value === undefined ? "it begins as" : "the nearest value is"} ${field.write(nearest, undefined)}`,
+    `attention-lab: ${name} of the state of “${title}” cannot be “${text.length > 60 ? `${text.slice(0, 60)}…` : text}”; ${value === undefined ? "it begins as" : "the nearest value is"} ${field.write(nearest, undefined)}`,
   );
 }
 

@@ -25,6 +25,8 @@ export interface MountOptions {
 
 /** A mounted page. */
 export interface MountedPage {
+  /** The state as the fragment of an address. */
+  readonly hash: string;
   /** Terminates the worker and removes the listeners. */
   end(): void;
 }
@@ -143,6 +145,9 @@ export function mount<S extends LabState, N>(
   if (state.address === "") afterLoad(() => !requests.isStarted && request());
   else request();
   return {
+    get hash() {
+      return state.address;
+    },
     end() {
       requests.end();
       drawing.end();

@@ -1,6 +1,6 @@
 /** New tensors: from nested arrays and lists, over typed arrays, or filled with zeros. */
 import { arrayFor, checkDType, type DType, type TypedData } from "../dtype.ts";
-import { checkCount, formatValue, isList, ShapeError, UnsupportedError } from "../errors.ts";
+import { checkCount, formatValue, ShapeError, UnsupportedError } from "../errors.ts";
 import { checkKinds } from "../option-names.ts";
 import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "../tensor.ts";
 import { fromNested, type NestedBigints, type NestedBooleans, type NestedNumbers } from "./nested.ts";
@@ -125,10 +125,6 @@ export function zeros<D extends DType = "float32">(
 
 /** `zeros` for the function `what`, which errors name. */
 export function zerosFor<D extends DType>(what: string, shape: readonly number[], dtype: D): Tensor<D> {
-  if (!isList(shape))
-    throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
-      got: shape,
-    });
   checkDType(what, dtype);
   checkShape(what, shape);
   const size = sizeOf(shape);

@@ -430,7 +430,7 @@ export function substitute<E extends Expression>(
 /** All tables that an expression reads, each once, in order of appearance. @beta */
 export function tablesOf(expr: Expression, into: Table[] = []): Table[] {
   if (!Array.isArray((expr as Partial<Expression> | undefined)?.args) || !Array.isArray(into))
-    throw argumentError("tablesOf", "an expression such as causal(), and a list", expr);
+    throw argumentError("tablesOf", "an expression such as causal()", expr);
   if (expr.op === "table" && !into.includes(expr.value as Table)) into.push(expr.value as Table);
   for (const x of expr.args) tablesOf(x, into);
   return into;
