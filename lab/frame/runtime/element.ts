@@ -99,7 +99,7 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
   }
 
   disconnectedCallback(): void {
-    if (this.#mounted) this.#left = { markup: markupOf(this), hash: this.#mounted.hash };
+    if (this.#mounted) this.#left = { markup: markupOf(this), hash: this.#mounted.hash() };
     this.#end();
   }
 

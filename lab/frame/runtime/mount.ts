@@ -26,7 +26,7 @@ export interface MountOptions {
 /** A mounted page. */
 export interface MountedPage {
   /** The state as the fragment of an address. */
-  readonly hash: string;
+  hash(): string;
   /** Terminates the worker and removes the listeners. */
   end(): void;
 }
@@ -145,13 +145,9 @@ export function mount<S extends LabState, N>(
   if (state.address === "") afterLoad(() => !requests.isStarted && request());
   else request();
   return {
-    get hash() {
-      return state.address;
-    },
+    hash: () => state.address,
     end() {
-      requests.end();
-      drawing.end();
-      listeners.end();
+      for (const part of [requests, drawing, listeners]) part.end();
     },
   };
 }

@@ -125,8 +125,8 @@ export function zeros<D extends DType = "float32">(
 
 /** `zeros` for the function `what`, which errors name. */
 export function zerosFor<D extends DType>(what: string, shape: readonly number[], dtype: D): Tensor<D> {
-  checkDType(what, dtype);
   checkShape(what, shape);
+  checkDType(what, dtype);
   const size = sizeOf(shape);
   try {
     return new Tensor(arrayFor(dtype, size), [...shape], dtype);
