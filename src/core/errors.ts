@@ -49,7 +49,7 @@ export function formatValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") {
-    const kind = /^class/.test(`${value}`) ? "class" : "function";
+    const kind = isFunction(value) ? "function" : "class";
     return value.name ? `the ${kind} ${value.name}` : `a ${kind}`;
   }
   if (value === null || typeof value !== "object") return String(value);
@@ -161,12 +161,12 @@ export function isList(value: unknown): boolean {
 
 /** True for a function that can be called: a class cannot be. */
 export const isFunction = (value: unknown): value is (...args: never[]) => unknown =>
-  typeof value === "function" && Object.getOwnPropertyDescriptor(value, "prototype")?.writable !== false;
+  typeof value === "function" && !/^class/.test(`${value}`);
 
 /** True for a Map, also one of another realm. */
 export function isMap(value: unknown): boolean {
   const map = value as Partial<Map<unknown, unknown>> | undefined | null;
-  return isFunction(map?.get) && isFunction(map.keys);
+  return typeof map?.get === "function" && "keys" in map;
 }
 
 /** The message of anything that was thrown. */

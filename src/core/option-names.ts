@@ -1,5 +1,5 @@
 /** Checks names and kinds of options: an unknown name is refused, with a suggestion, and a value of another kind. */
-import { isFunction, isList, refuseValue } from "./errors.ts";
+import { isList, refuseValue } from "./errors.ts";
 import { checkKnown, checkKnownOptions, type ExpectedOf, isObject } from "./known-names.ts";
 
 const isText = (x: unknown) => typeof x === "string";
@@ -13,7 +13,7 @@ const namesOf = (names: string): string[] => names.split(" ");
 /** What a value can have to be, in the words of its error. */
 export const KINDS = {
   "true or false": (x: unknown) => typeof x === "boolean",
-  "a function": isFunction,
+  "a function": (x: unknown) => typeof x === "function",
   "a number": Number.isFinite,
   "an integer ≥ 0": isFrom(0),
   "an integer ≥ 1": isFrom(1),

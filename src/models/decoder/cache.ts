@@ -11,6 +11,7 @@ import {
   checkInteger,
   checkMethods,
   formatTensor,
+  isFunction,
   isList,
   OptionError,
   ShapeError,
@@ -118,7 +119,8 @@ export class KeyValueCache {
   crossed(layer: number, project: () => readonly FloatTensor[]): readonly FloatTensor[] {
     const cached = this.#crossed.get(layer);
     if (cached) return cached.pair;
-    const projected = checkKind("KeyValueCache.crossed", "project", "a function", project)();
+    checkArgument(isFunction(project), "KeyValueCache.crossed", "a function as project", project);
+    const projected = project();
     checkKind("KeyValueCache.crossed", "the result of project", "a list", projected);
     checkTensors("crossed", layer, ...projected);
     const copies = projected.map((x) => {
