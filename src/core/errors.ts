@@ -125,7 +125,7 @@ function refuseExtra(what: string, got: unknown[], maximum: number, hint?: strin
   if (extra.length > 0)
     throw new OptionError(
       "argument-count",
-      `${what}: expected ${maximum === 0 ? "no arguments" : maximum === 1 ? "one argument" : `at most ${maximum} arguments`}, got ${got.length}; ${hint ?? (got.every(Number.isFinite) ? `a list is one argument: ${formatValue(got)}` : `leave out ${extra.map(formatValue).join(", ")}`)}`,
+      `${what}: expected ${maximum === 0 ? "no arguments" : maximum === 1 ? "one argument" : `at most ${maximum} arguments`}, got ${got.length}; ${hint ?? (maximum > 0 && got.every(Number.isFinite) ? `a list is one argument: ${formatValue(got)}` : `leave out ${extra.map(formatValue).join(", ")}`)}`,
       { maximum, got: got.length },
     );
 }

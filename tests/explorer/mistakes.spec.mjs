@@ -85,7 +85,7 @@ const MISTAKES = [
   ["one.setCursor({ i: 1, j: 2 })", "The state has no part i, which has no effect. Its parts are text, view, mode, block, layer"],
   ["one.setCursor('1')", "The argument of setCursor is “1”, not an object with parts of the cursor, { layer: 1, quer"],
   ["await one.metrics(1)", "attention-view.metrics: expected an object with parts of a head, { layer: 1, head: 2 }, go"],
-  ["await one.metrics(1, 2)", "attention-view.metrics: expected one argument, got 2; leave out 2"],
+  ["await one.metrics(1, 2)", "attention-view.metrics: expected one argument, got 2; "],
   ["await one.metrics({ head: 99 })", "head must be an integer from 0 to 1, got 99"],
   ["await one.metrics({ head: '1' })", "head must be an integer from 0 to 1, got \"1\""],
   ["await one.metrics(null)", "attention-view.metrics: expected an object with parts of a head, { layer: 1, head: 2 }, go"],
