@@ -63,8 +63,7 @@ export function tensorFile<T extends TensorInfo>(
     if (isClosed)
       throw new OptionError("closed", `${what}: the file is closed; read ${quoted} before close()`);
     const info = tensors.get(name);
-    if (info === undefined)
-      throw new OptionError("tensor", `${what}: no tensor ${quoted}`, { tensor: name });
+    if (info === undefined) throw new OptionError("tensor", `${what}: no tensor ${quoted}`, { tensor: name });
     const { dtype, shape } = info;
     const [count = 1, ...inner] = shape;
     const row = inner.reduce((n, x) => n * x, 1);

@@ -43,12 +43,7 @@ export function runRecorded<T>(what: string, recorder: Recorder | undefined, wor
  */
 export function noGrad<T>(work: () => T): T {
   checkCount("noGrad", arguments, 1);
-  checkArgument(
-    isFunction(work),
-    "noGrad",
-    "a function, as in noGrad(() => model.forward(x))",
-    work,
-  );
+  checkArgument(isFunction(work), "noGrad", "a function, as in noGrad(() => model.forward(x))", work);
   return runRecorded("noGrad", undefined, work);
 }
 
