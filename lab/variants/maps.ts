@@ -7,8 +7,8 @@ import { SHORT, type VariantsView, WAY_KEYS, WAYS, wayMark, wrong } from "./stat
 /** Where the maps are: corner, size, distance from one to the next. */
 const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
 
-/** Every second color of the scale: neighbors in a map are then often alike. */
-const mapClass = (weight: number) => `w${2 * Math.round(Number(weightClass(weight).slice(1)) / 2)}`;
+/** Every fourth color of the scale: neighbors in a map are then often alike, and the page is smaller. */
+const mapClass = (weight: number) => `w${4 * Math.round(Number(weightClass(weight).slice(1)) / 4)}`;
 
 /** The four maps of weights. */
 export function maps(view: VariantsView): string {
