@@ -211,9 +211,9 @@ export const dragShare: Drag<Becomes, BecomesNumbers> = {
   },
 };
 
-/** The state's shares with a sum of 100, whatever an address requested. */
+/** The state's shares with a sum of 100, whatever an address requested, with the decimals of an address. */
 export const summed = (list: readonly number[]): readonly number[] => {
   const total = list.reduce((a, b) => a + b, 0);
   if (total === 0) return [];
-  return Math.abs(total - 100) < 0.01 ? list : list.map((share) => (100 * share) / total);
+  return Math.abs(total - 100) < 0.01 ? list : list.map((share) => Math.round((1e6 * share) / total) / 1e4);
 };

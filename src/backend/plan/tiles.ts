@@ -24,7 +24,8 @@ export class TileMap {
   readonly perHead: boolean;
   readonly perBatch: boolean;
   private readonly classOf: ((box: Box) => TileClass) | undefined;
-  private readonly problem: Problem;
+  private readonly offsets: Problem["offsets"];
+  private readonly Nq: number;
   private readonly keyTile: number;
   private readonly panel: number;
   private cachedCoarse: { key: string; runs: readonly KeyRun[] } = { key: "", runs: [] };
@@ -43,7 +44,9 @@ export class TileMap {
 
   constructor(problem: Problem, keyTile: number, panel: number) {
     const mask: BoolExpression | undefined = problem.mask;
-    this.problem = problem;
+    // Not the problem: a cached plan would keep its tensors in memory.
+    this.offsets = problem.offsets;
+    this.Nq = problem.shape.Nq;
     this.keyTile = keyTile;
     this.panel = panel;
     this.classOf = mask && compileTileClassifier(mask);
@@ -63,7 +66,7 @@ export class TileMap {
     const box = this.box;
     box.b0 = box.b1 = b;
     box.h0 = box.h1 = h;
-    box.offset0 = box.offset1 = this.problem.offsets[b];
+    box.offset0 = box.offset1 = this.offsets[b];
     const coarse = this.coarse(b, h, row0, row1, from, to);
     box.i0 = row0;
     box.i1 = row1 - 1;
@@ -82,7 +85,7 @@ export class TileMap {
     from: number,
     to: number,
   ): readonly KeyRun[] {
-    const { Nq } = this.problem.shape;
+    const { Nq } = this;
     if (Nq <= 2 * COARSE_ROWS || to - from <= 2 * COARSE_ROWS) return [{ from, to, partial: true }];
     const group = Math.floor(row0 / COARSE_ROWS);
     const key = `${b} ${h} ${group} ${row1 - row0} ${from} ${to}`;

@@ -48,8 +48,13 @@ export interface EngineStage {
 /** Rows or keys from the first number to before the second. */
 export type IndexRange = readonly [from: number, to: number];
 
+type HeadCounts = Pick<Shape, "B" | "Hkv" | "Hq" | "G">;
+
+/** The counts of heads alone: a cached plan that had the whole shape would keep the tensors of its first call in memory. */
+export const headCounts = ({ B, Hkv, Hq, G }: Shape): HeadCounts => ({ B, Hkv, Hq, G });
+
 /** The key heads of a problem, `count` at a time. */
-export function headGroups({ B, Hkv, Hq, G }: Shape, count: number): StageHeads[] {
+export function headGroups({ B, Hkv, Hq, G }: HeadCounts, count: number): StageHeads[] {
   const heads = Array.from({ length: B * Hkv }, (_, n) => ({ b: Math.floor(n / Hkv), hk: n % Hkv }));
   return rangesOf(heads.length, count).map(([from, to]) => {
     const list = heads.slice(from, to);

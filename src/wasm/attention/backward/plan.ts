@@ -18,6 +18,7 @@ import type { CachedKernel } from "../../engine/kernel-cache.ts";
 import { backward } from "../../kernels/attention/backward.ts";
 import type { PoolImage, StageHeads } from "../plan.ts";
 import {
+  headCounts,
   headGroups,
   inBoundsLookups,
   once,
@@ -164,6 +165,7 @@ export function makeBackwardPlan(
   const { overlaps, ...staging } = hasCompleteHeads
     ? { ...one, ...stageWholeHeads(problem, costs, bytesPerThread, threads, tasksOf(problem, ranges)) }
     : { ...one, overlaps: false };
+  const counts = headCounts(problem.shape);
   const packKeys = packing({ ...spec, dv: dk, value: spec.key });
   const packValues = packing({ ...spec, dk: dv, key: spec.value });
   return {
@@ -184,7 +186,7 @@ export function makeBackwardPlan(
     valueColumns: paddedValue(spec),
     pool: poolImage(expressionsOf(spec)),
     runs: new Runs(problem, spec.keyTile, panelOf(spec.tile)),
-    groups: once(() => headGroups(problem.shape, staging.heads)),
+    groups: once(() => headGroups(counts, staging.heads)),
     work: 10 * B * Hq * Nq * Nk * Math.max(dk, dv),
     stageBytes:
       staging.heads * (staging.keys * costs.key + G * staging.rows * (costs.row + staging.keys * costs.cell)),

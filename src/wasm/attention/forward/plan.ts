@@ -15,6 +15,7 @@ import type { CachedKernel } from "../../engine/kernel-cache.ts";
 import { decode } from "../../kernels/attention/decode.ts";
 import { forward } from "../../kernels/attention/forward.ts";
 import {
+  headCounts,
   headGroups,
   once,
   type PoolImage,
@@ -82,6 +83,7 @@ export function makeForwardPlan(
   const panel = packed ? panelOf(spec.tile) : 8;
   const stageKeys = Math.min(staging.keys, Nk);
   const packedValueRow = 4 * paddedValue(spec);
+  const counts = headCounts(shape);
   return {
     spec,
     tiling,
@@ -96,7 +98,7 @@ export function makeForwardPlan(
     stateBytes: stateBytes(spec),
     pool: poolImage([problem.mask, problem.score]),
     runs: new Runs(problem, tiling.keyTile, panel),
-    groups: once(() => headGroups(shape, staging.heads)),
+    groups: once(() => headGroups(counts, staging.heads)),
     kernels: once(() => ({
       kernel: engine.kernels.get(spec, workspaceOf(spec).size, packed ? forward : decode),
       ...(packed && { packer: packKernel(engine, packing(spec)) }),
