@@ -245,14 +245,14 @@ export const page = definePage<Before, BeforeNumbers>({
       state: { steps: STEPS, at: STEPS },
       text: (
         view,
-      ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then some columns get a stronger color, and the strong cells line up from the upper right to the lower left.</p>
+      ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then strong cells line up from the upper right to the lower left.</p>
 <p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. ${lookingRight(view) === N ? "Every letter gives the most to the letter that it writes." : `${lookingRight(view)} of the six letters give the most to the letter that they write. The state of a neighbor has read that letter, too, so looking beside it can be enough.`}${unsteady(view)}</p>
 <p><b>Throw again</b>: other parameters, and other words to train on. The losses of earlier seeds stay as thin lines.</p>`,
     },
     {
       title: "The state is the query",
       state: { steps: STEPS, at: STEPS, row: 2 },
-      text: () => html`<p>What asks here is the writing network’s own state: a query that remembers what was written so far. The keys are the states of the reading network, one for each letter. The score is not a product yet but a small network of its own:</p>
+      text: () => html`<p>What asks here is the writing network’s own state: a query that holds what was written so far. The keys are the states of the reading network, one for each letter. The score is not a product yet but a small network of its own:</p>
 <p class="formula"><math><mi>s</mi><mo>(</mo><mi>q</mi><mo>,</mo><mi>k</mi><mo>)</mo><mo>=</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><msup><mi>W</mi><mi>q</mi></msup><mi>q</mi><mo>+</mo><msup><mi>W</mi><mi>k</mi></msup><mi>k</mi><mo>)</mo></math></p>
 <p>Then softmax, then an average, as on the other pages. Press a letter on the left to see its row and the state that asked.</p>
 <p>The letters written look at the letters read, which is another text: this is <em>cross-attention</em>. When both are the same sentence, as on the other pages, it is self-attention.</p>`,

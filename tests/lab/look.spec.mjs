@@ -137,6 +137,9 @@ test("scripts that cannot be loaded are said, and the page stays readable", asyn
   await page.route("**/lab-worker.js", (route) => route.abort());
   await page.reload();
   await expect(page.locator(".problem")).toContainText("could not be loaded. Check the connection");
+  // Nothing is being computed then, and nothing says so.
+  await expect(page.locator(".lab")).toHaveAttribute("data-state", "failed");
+  await expect(page.locator(".busy")).toBeHidden();
   await page.unroute("**/lab-worker.js");
   // A change starts it again.
   await page.locator('.control [data-act="times"]').fill("20");

@@ -57,7 +57,10 @@ export function mount<S extends LabState, N>(
       if (unknown.length === 0 || state.changed) progress.showProblem(undefined);
       drawing.drawSoon();
     },
-    failed: (message) => progress.showProblem(message),
+    failed(message) {
+      root.setAttribute("data-state", "failed");
+      progress.showProblem(message);
+    },
   });
   const request = () => requests.send(state.newest);
   const change = (values: Partial<S> | undefined, by: ChangedBy = "reader") => {
