@@ -2,7 +2,7 @@
 import type { PageNotes } from "../frame/page.ts";
 
 export const notes: PageNotes = {
-  goal: "measure what a sentence makes of a word, and show which head causes it.",
+  goal: "move the shares of a word, measure what its sentence makes of it, and show which head causes it.",
   place: [2, 0],
   right: [63, 77],
   text: "Write the cosine of two vectors, the rows a and b. It should not change when a becomes twice as long.",
