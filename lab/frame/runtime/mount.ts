@@ -57,10 +57,7 @@ export function mount<S extends LabState, N>(
       if (unknown.length === 0 || state.changed) progress.showProblem(undefined);
       drawing.drawSoon();
     },
-    failed(message) {
-      root.setAttribute("data-state", "failed");
-      progress.showProblem(message);
-    },
+    failed: (message) => progress.showFailure(message),
   });
   const request = () => requests.send(state.newest);
   const change = (values: Partial<S> | undefined, by: ChangedBy = "reader") => {

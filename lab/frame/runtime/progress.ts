@@ -119,6 +119,12 @@ export class ReaderProgress<S extends LabState, N> {
     problem.hidden = message === undefined;
   }
 
+  /** Shows why there are no numbers: none are being computed. */
+  showFailure(message: string): void {
+    this.#root.setAttribute("data-state", "failed");
+    this.showProblem(message);
+  }
+
   /** Shows a message for some seconds beside the tools, or in another place. */
   announce(message: string, place = ".tools"): void {
     const statuses = this.#root.querySelectorAll<HTMLElement>(`${place} .saying`);
