@@ -1,6 +1,7 @@
 /** The operations that finish a course, against their definitions, with their gradients and what they refuse. */
 import { cast, ones, randn, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
+import { grad } from "heed/train";
 import { describe, expect, it } from "vitest";
 import { gradcheck } from "../../../tests/support/oracles/gradcheck.ts";
 
@@ -164,5 +165,11 @@ describe("values", () => {
     expect(nn.take(none, [], 0).shape).toEqual([0, 3]);
     expect(nn.sum(nn.lt(none, 1)).toArray()).toBe(0);
     expect(nn.einsum("ij,kj->ik", none, ones([2, 3])).shape).toEqual([0, 2]);
+    // The gradient of one that was broadcast has its shape.
+    const column = ones([0, 1]);
+    const one = ones([1]);
+    const loss = ([a, b]: readonly Tensor[]) => nn.sum(nn.add(nn.mul(a, none), b));
+    expect(grad(loss)([column, one]).map((x) => x.toArray())).toEqual([[], [0]]);
+    expect(grad(loss)([column, one])[0].shape).toEqual([0, 1]);
   });
 });

@@ -272,7 +272,9 @@ export function broadcast<T extends FloatTensor>(t: T, shape: readonly number[])
 export function sumTo(t: Tensor, shape: readonly number[]): FloatTensor {
   const from = t as FloatTensor;
   const size = sizeOf(shape);
-  if (from.size === size) return from.shape.length === shape.length ? from : reshaped(from, shape);
+  // Of no elements, as many are left whatever the axes.
+  if (from.size === size)
+    return size > 0 && from.shape.length === shape.length ? from : reshaped(from, shape);
   // A bias: all axes but the last were broadcast.
   const columns =
     shape.length > 0 && size === from.shape[from.shape.length - 1] && size === shape[shape.length - 1];
