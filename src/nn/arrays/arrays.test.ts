@@ -34,7 +34,7 @@ describe("gradients by central differences", () => {
     norm: [{ cube }, () => [nn.norm(cube), nn.norm(cube, 2), nn.norm(cube, [0, 1], { keepAxis: true })]],
     take: [{ cube }, () => [nn.take(cube, [1, 1, -2]), nn.take(cube, tensor([[0, 2], [2, -1]], "int32"), 1)]],
     gather: [{ cube }, () => nn.gather(cube, tensor([[[3, 0], [1, 1]]], "int32"), 2)],
-    einsum: [{ x, y, row }, () => [nn.einsum("ij,kj,j->ik", x, y, row), nn.einsum("ij,ij->i", x, y), nn.einsum("ij", x)]],
+    einsum: [{ x, y, row }, () => [nn.einsum("ij,kj,j->ik", x, y, row), nn.einsum("ij,ij->i", x, y), nn.einsum("ij", x), nn.einsum("...,...->", x, nn.expandDims(row, 0))]],
   }; // biome-ignore format: a case a line
   for (const [name, [inputs, work]] of Object.entries(CASES)) it(name, () => gradcheck(inputs, work));
 
@@ -78,6 +78,13 @@ describe("values", () => {
     expect(nn.einsum("ijk->kij", cube).toArray()).toEqual(nn.permute(cube, [2, 0, 1]).toArray());
     expect(nn.einsum("i,j->ij", tensor([1, 2]), tensor([3, 4])).toArray()).toEqual([[3, 4], [6, 8]]); // biome-ignore format: a matrix
     expect(nn.einsum("i,j->", tensor([1, 2]), tensor([3, 4])).toArray()).toBe(21);
+    const [q, k] = [r([2, 1, 3, 4], 7), r([3, 5, 4], 8)];
+    expect(nn.einsum("...qd,...kd->...qk", q, k).toArray()).toEqual(nn.matmul(q, k.transpose()).toArray());
+    expect(nn.einsum("...qd,kd", q, r([5, 4], 9)).shape).toEqual([2, 1, 5, 3]);
+    expect(nn.einsum("i...->...", cube).toArray()).toEqual(nn.sum(cube, 0).toArray());
+    expect(nn.einsum("...j->j", cube).toArray()).toEqual(nn.sum(cube, [0, 1]).toArray());
+    expect(() => nn.einsum("...i,...i->...", q, r([3, 2, 4], 9))).toThrow("an axis of ...");
+    expect(() => nn.einsum("...ij", row)).toThrow('"...ij" names 2 axes');
     expect(nn.einsum("ij,jk", rows, ones([3, 2])).toArray()).toEqual([[6, 6], [1, 1]]); // biome-ignore format: a matrix
     // A letter that only a later operand has beside an earlier one is not summed before.
     const [c, d, e] = [r([3, 4], 9), r([4, 2], 10), r([2, 2], 11)];

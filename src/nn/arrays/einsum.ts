@@ -17,6 +17,8 @@ import { reshape } from "../ops/shapes.ts";
 import { permute } from "./axes.ts";
 import { sum } from "./reduce.ts";
 
+const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
 /** A tensor and a letter for each of its axes. */
 interface Term {
   readonly t: FloatTensor;
@@ -25,46 +27,64 @@ interface Term {
 
 /**
  * The sum of products that an equation names: a letter for each axis, operands joined by commas, and the letters of the result after
- * `->` (without it: the letters that appear once, in alphabetical order). Letters that are not in the result are summed.
+ * `->` (without it: the letters that appear once, in alphabetical order). Letters that are not in the result are summed. `...` is the axes
+ * that have no letter, aligned at the last of them and broadcast as in NumPy; without `->` they come first in the result.
  *
- * @throws OptionError, ShapeError; UnsupportedError for `...` and for a letter twice in one operand
+ * @throws OptionError, ShapeError; UnsupportedError for a letter twice in one operand
  *
  * @example
  * einsum("qd,kd->qk", tensor([[1, 2]]), tensor([[3, 4], [5, 6]])); // → [[11, 17]]
  * einsum("ij->j", tensor([[1, 2], [3, 4]])); // → [4, 6]
+ * einsum("...qd,...kd->...qk", randn([2, 3, 5]), randn([2, 4, 5])).shape; // → [2, 3, 4]
  */
 export function einsum<T extends TensorLike>(equation: string, ...operands: readonly T[]): FloatTensorOf<T> {
   if (typeof equation !== "string" || operands.length === 0)
     throw argumentError("einsum", 'an equation and tensors, as in einsum("ij,jk->ik", a, b)', equation);
-  const { inputs, output } = parsed(equation);
+  const first = operand("einsum", "operand 0", operands[0]) as FloatTensor;
+  const tensors = operands.map((x, n) => operand("einsum", `operand ${n}`, x, first) as FloatTensor);
+  const { written, inputs, output, unnamed } = parsed(
+    equation,
+    tensors.map(({ shape }) => shape.length),
+  );
   if (inputs.length !== operands.length)
     throw new OptionError(
       "equation",
       `einsum: ${formatValue(equation)} has ${inputs.length} operands, got ${operands.length}`,
       { equation },
     );
-  const first = operand("einsum", "operand 0", operands[0]) as FloatTensor;
   const lengths = new Map<string, number>();
-  const terms = operands.map((x, n): Term => {
-    const t = operand("einsum", `operand ${n}`, x, first) as FloatTensor;
+  for (const [n, t] of tensors.entries()) {
     const letters = inputs[n];
     if (t.shape.length !== letters.length)
       throw new ShapeError(
         "rank",
-        `einsum: ${formatValue(letters)} names ${letters.length} axes; ${formatTensor(`operand ${n}`, t)}`,
-        { letters, shape: t.shape },
+        `einsum: ${formatValue(written[n])} names ${letters.length} axes; ${formatTensor(`operand ${n}`, t)}`,
+        { letters: written[n], shape: t.shape },
       );
     for (const [i, letter] of [...letters].entries()) {
       const length = lengths.get(letter) ?? t.shape[i];
-      if (length !== t.shape[i])
+      const isBroadcast = unnamed.includes(letter) && (length === 1 || t.shape[i] === 1);
+      if (length !== t.shape[i] && !isBroadcast)
         throw new ShapeError(
           "einsum",
-          `einsum: ${letter} has length ${length} and, in operand ${n}, ${t.shape[i]}; ${formatTensor(`operand ${n}`, t)}`,
+          `einsum: ${unnamed.includes(letter) ? "an axis of ..." : letter} has length ${length} and, in operand ${n}, ${t.shape[i]}; ${formatTensor(`operand ${n}`, t)}`,
           { letter, lengths: [length, t.shape[i]] },
         );
-      lengths.set(letter, length);
+      lengths.set(letter, length === 1 ? t.shape[i] : length);
     }
-    return { t, letters };
+  }
+  // An axis that is broadcast is left out: its operand is the same for each index.
+  const terms = tensors.map((t, n): Term => {
+    const axes = [...inputs[n]].map((_, i) => i);
+    const others = axes.filter((i) => t.shape[i] === lengths.get(inputs[n][i]));
+    if (others.length === axes.length) return { t, letters: inputs[n] };
+    return {
+      t: reshape(
+        t,
+        others.map((i) => t.shape[i]),
+      ),
+      letters: others.map((i) => inputs[n][i]).join(""),
+    };
   });
   let result = terms[0];
   for (const [n, term] of terms.slice(1).entries()) {
@@ -78,28 +98,25 @@ export function einsum<T extends TensorLike>(equation: string, ...operands: read
   ) as FloatTensorOf<T>;
 }
 
-/** The letters of the operands and of the result. */
-function parsed(equation: string): { inputs: string[]; output: string } {
+/** The letters of the operands and of the result, with free letters for the axes of `...`: `unnamed`. */
+function parsed(equation: string, ranks: readonly number[]) {
   const text = equation.replaceAll(" ", "");
-  if (text.includes("..."))
-    throw new UnsupportedError(
-      "equation",
-      `einsum: "..." is not supported; name each axis, as in "bhqd,bhkd->bhqk"`,
-    );
   const [left, right, ...more] = text.split("->");
-  const inputs = left.split(",");
+  const written = left.split(",");
+  const counts = written.map((one, n) => (one.includes("...") ? Math.max(0, ranks[n] - one.length + 3) : 0));
+  const unnamed = [...LETTERS]
+    .filter((l) => !text.includes(l))
+    .slice(0, Math.max(...counts))
+    .join("");
+  const inputs = written.map((one, n) => one.replace("...", unnamed.slice(unnamed.length - counts[n])));
   const all = inputs.join("");
-  const output =
-    right ??
-    [...new Set(all)]
-      .filter((l) => all.split(l).length === 2)
-      .sort()
-      .join("");
+  const once = [...new Set(all)].filter((l) => !unnamed.includes(l) && all.split(l).length === 2);
+  const output = right?.replace("...", unnamed) ?? unnamed + once.sort().join("");
   const isWrong = more.length > 0 || !/^[A-Za-z]*$/.test(all + output);
   if (isWrong || [...output].some((letter) => !all.includes(letter)) || hasTwice(output))
     throw new OptionError(
       "equation",
-      `einsum: ${formatValue(equation)} must be letters, commas and one "->", and the result each of its letters once, from the operands, as in "ij,jk->ik"`,
+      `einsum: ${formatValue(equation)} must be letters, commas and one "->", and the result each of its letters once, from the operands, as in "ij,jk->ik" or "...qd,...kd->...qk"`,
       { got: equation },
     );
   const repeated = inputs.find(hasTwice);
@@ -109,7 +126,7 @@ function parsed(equation: string): { inputs: string[]; output: string } {
       `einsum: ${formatValue(repeated)} names an axis twice, which is a diagonal; multiply by eye(n) and sum instead`,
       { got: equation },
     );
-  return { inputs, output };
+  return { written, inputs, output, unnamed };
 }
 
 const hasTwice = (letters: string): boolean => new Set(letters).size < letters.length;
