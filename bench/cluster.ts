@@ -183,15 +183,29 @@ if (lead)
 // Training steps of a decoder of 4 layers, width 128, 32 sequences of 128 tokens in 8 micro-batches: one rank against all.
 const sequence = (n: number) => Int32Array.from({ length: 129 }, (_, i) => (n * 31 + i * i * 7) % 2048);
 const microBatch = (n: number) => nextTokenBatch([0, 1, 2, 3].map((row) => sequence(4 * n + row)));
+/** The part of each step that ranks exchange gradients, in percent of the clock. Before it they wait for each other, in an allGather. */
+const exchanged: number[] = [];
+let exchanging = 0;
+const reduce = comm.reduce.bind(comm);
+comm.reduce = async (...args) => {
+  const begin = performance.now();
+  await reduce(...args);
+  exchanging += performance.now() - begin;
+};
 async function step(together: boolean): Promise<number> {
   const marks: number[] = [];
+  let begin = performance.now();
   if (together || lead)
     await train({
       model: languageModel("decoder", { vocabulary: 2048, context: 128, layers: 4, heads: 4, width: 128 }),
       data: (n) => Array.from({ length: 8 }, (_, m) => microBatch(8 * n + m)),
       steps: 4,
       ...(together && { comm }),
-      onStep: () => marks.push(processor()),
+      onStep() {
+        const isSteady = marks.push(processor()) > 2;
+        if (together && isSteady) exchanged.push((100 * exchanging) / (performance.now() - begin));
+        [begin, exchanging] = [performance.now(), 0];
+      },
     });
   else await sleep(3000);
   // The last two steps: the first ones compile.
@@ -204,6 +218,6 @@ const speedups: number[] = [];
 for (let turn = 0; turn < Math.min(turns, 3); turn++) speedups.push((await step(false)) / (await step(true)));
 if (lead)
   process.stdout.write(
-    `training: ${size} ranks have ${median(speedups).toFixed(2)} × the tokens of one in the same processor time (${spread(speedups)})\n`,
+    `training: ${size} ranks have ${median(speedups).toFixed(2)} × the tokens of one in the same processor time (${spread(speedups)}); gradients are exchanged in ${median(exchanged).toFixed(1)} % of a step (${spread(exchanged)})\n`,
   );
 await comm.close();

@@ -60,10 +60,10 @@ export async function runSlices<T>(
 const TURN = 20;
 
 /** Pauses of work in parts: lets the event loop run where it has not for some milliseconds, and throws the reason of the signal. */
-export function pauses(signal: SliceOptions["signal"]): Pause {
+export function pauses(signal: SliceOptions["signal"], turn = TURN): Pause {
   let last = performance.now();
   return () => {
-    if (performance.now() - last < TURN) {
+    if (performance.now() - last < turn) {
       signal?.throwIfAborted();
       return undefined;
     }

@@ -97,6 +97,9 @@ export class Tape {
   /** @internal Between two operations of the backward pass: throws to end it. */
   protected pause: Pause = () => undefined;
 
+  /** @internal Called once in the backward pass for each wanted tensor, when its gradient is complete. */
+  protected complete: (tensor: Tensor, gradient: Tensor | undefined) => void = () => {};
+
   /**
    * The gradients of `loss`, one number, with respect to the tensors `wanted`: d(scale · loss)/d(tensor), in each
    * tensor's shape and dtype, row-major. Do not modify them: two may share their data. The tape is spent afterwards. Operands must
@@ -164,19 +167,32 @@ export class Tape {
 
     const sums = new Sums();
     sums.add(loss, filled(loss, scale));
+    // The operation that first reads a tensor gives the last part of its gradient.
+    const firstReads = new Map<Tensor, Operation>();
+    for (const step of steps)
+      for (const input of step.inputs)
+        if (targets.has(input) && !firstReads.has(input)) firstReads.set(input, step);
+    for (const target of targets) if (!firstReads.has(target)) this.complete(target, sums.get(target));
     for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
       // Only later steps read a step's outputs: their gradients are complete, and not needed again.
       const dOutputs = step.outputs.map((output) =>
         targets.has(output) ? sums.get(output) : sums.remove(output),
       );
-      if (dOutputs.every((gradient) => gradient === undefined)) continue;
-      const dInputs = yield { step, dOutputs, needs: step.inputs.map((input) => needed.has(input)) };
+      const hasGradient = dOutputs.some((gradient) => gradient !== undefined);
+      const dInputs = hasGradient
+        ? yield { step, dOutputs, needs: step.inputs.map((input) => needed.has(input)) }
+        : [];
       step.inputs.forEach((input, i) => {
         const gradient = dInputs[i];
         if (gradient === undefined || !needed.has(input)) return;
         checkGradient(step.name, i, input, gradient);
         sums.add(input, gradient);
       });
+      for (const input of step.inputs) {
+        if (firstReads.get(input) !== step) continue;
+        firstReads.delete(input);
+        this.complete(input, sums.get(input));
+      }
     }
     const gradients = sums.of(targets);
     recordWithoutDerivative(

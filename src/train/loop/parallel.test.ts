@@ -6,13 +6,15 @@ import * as fc from "fast-check";
 import { OptionError, tensor } from "heed";
 import { type Communicator, localCluster } from "heed/cluster";
 import { readSafetensors, writeSafetensors } from "heed/io";
-import { multiply, square, sum } from "heed/nn";
+import { add, multiply, record, square, sum } from "heed/nn";
 import type { Batch, CheckpointOptions, TrainOptions } from "heed/train";
 import { languageModel, loadCheckpoint, nextTokenBatch, readCheckpoint, train, Windows } from "heed/train";
 import { describe, expect, it } from "vitest";
+import { digestElements } from "../../cluster/communicator/agree.ts";
+import { addFloats } from "../../cluster/communicator/reduce.ts";
 import { partsIn, writeIndex } from "./checkpoint.ts";
 import { partsOf } from "./optimizer-parts.ts";
-import { microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
+import { Flat, GradientExchange, microBatchesOf, sumLocal, sumOverRanks, sumTree } from "./parallel.ts";
 
 const ids = Int32Array.from({ length: 600 }, (_, n) => (n * n * 7 + n) % 17);
 const windows = new Windows(ids, [{ start: 0, end: ids.length }], { window: 9, seed: 3 });
@@ -75,6 +77,49 @@ describe("train over ranks", () => {
         expect(one.checkpoints).toEqual(rank === 0 ? alone.checkpoints : []);
       }
     }
+  });
+
+  it("exchanges gradients while the backward pass goes on: the same bits, and an exchange that fails ends the step", async () => {
+    const n = 2 ** 18;
+    const wide = (at: number) => tensor(Float32Array.from({ length: n }, (_, i) => Math.sin(i + at)));
+    const run2 = async (comm?: Communicator, log: string[] = []) => {
+      const [u, w] = [wide(0), wide(1)];
+      /** u, whose gradient is complete last. */
+      const first = () => {
+        const out = tensor(Float32Array.from(u.data));
+        record({
+          ...{ name: "first", inputs: [u], outputs: [out] },
+          backward: ([d]) => {
+            log.push("backward of u");
+            return [d];
+          },
+        });
+        return out;
+      };
+      const model = {
+        parameters: () => new Map(Object.entries({ u, w })),
+        loss: (x: number) => sum(square(add(multiply(multiply(first(), x), w), w))),
+      };
+      const data = (step: number) => [1, 2, 3, 4, 5].map((x) => Math.fround(x / 7 + step));
+      const { losses } = await train<number>({ model, data, steps: 2, comm });
+      return { losses, sums: [u, w].map(({ data }) => digestElements(new Uint8Array(data.buffer))) };
+    };
+    const alone = await run2();
+    for (const ranks of [2, 3])
+      for (const one of await onRanks(ranks, (comm) => run2(comm))) expect(one).toEqual(alone);
+    const log: string[] = [];
+    const errors = await localCluster(2, (comm) => {
+      const exchange = comm.exchange;
+      if (comm.rank === 0)
+        comm.exchange = (...args) => {
+          if (args[1].byteLength + args[3].byteLength < 4 * n) return exchange(...args);
+          return log.push("exchange") < 7 ? exchange(...args) : Promise.reject(new Error("the link is down"));
+        };
+      return run2(comm, comm.rank === 0 ? log : []).catch(({ message }) => message);
+    });
+    // Rank 0 has two micro-batches; the gradient of w is exchanged before that of u is there.
+    expect(log.slice(0, 3)).toEqual(["backward of u", "exchange", "backward of u"]);
+    expect(errors).toEqual(["the link is down", expect.stringContaining("rank 1 waits for rank 0")]);
   });
 
   it("distributes micro-batches that the number of ranks does not divide", async () => {
@@ -357,10 +402,19 @@ describe("the tree", () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 8 }), async (M, P) => {
         const ranks = Math.min(M, P);
         const leaf = (m: number) => [Float32Array.of(Math.sin(m) * 10 ** (m % 7), m)];
-        const [alone] = [...((await sumLocal(M, [0, M], leaf)) as Map<string, Float32Array[]>).values()];
+        const alone = sumTree(0, M, leaf, ([sum], [other]) => addFloats(sum, other));
+        const [w, u] = [tensor([0]), tensor([0])];
+        const flat = new Flat([w, u], 4);
+        expect(flat.buckets).toHaveLength(2);
         const all = await localCluster(ranks, async (comm) => {
-          const localSums = await sumLocal(M, microBatchesOf(M, ranks, comm.rank), leaf);
-          return sumOverRanks(comm, M, localSums as Map<string, Float32Array[]>, "fixed");
+          const [from, to] = microBatchesOf(M, ranks, comm.rank);
+          const sums = await sumLocal(M, [from, to], flat.zeros(), leaf);
+          const exchange = new GradientExchange(flat, sums, (nodes) => sumOverRanks(comm, M, nodes, "fixed"));
+          const [[first, second]] = leaf(to - 1);
+          exchange.complete(u, tensor([second]));
+          await Promise.resolve();
+          exchange.complete(w, tensor([first]));
+          return exchange.end();
         });
         for (const sum of all) expect(sum).toEqual(alone);
         expect(alone[0][1]).toBe((M * (M - 1)) / 2);

@@ -5,11 +5,12 @@
 import { agreed, digest, type Terms } from "../../cluster/communicator/agree.ts";
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { OptionError } from "../../core/errors.ts";
+import { pauses } from "../../core/slices.ts";
 import type { Pause } from "../../core/synchronous.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Gradients } from "../tape.ts";
 import { type SequenceRanks, type TrainOptions, unlessAborted } from "./options.ts";
-import { Flat, type FlatGradients, microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
+import { Flat, GradientExchange, microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
 import { differentiate, differentiateOver, type LossGradients, type MicroBatch } from "./step.ts";
 
 /** The ranks of a run: all, those that share the micro-batches, and those that share each sequence. */
@@ -28,6 +29,12 @@ export async function ranksOf(all: Communicator | undefined, sequenceRanks = 1):
   const { tapeOfRanks } = await import("./context.ts");
   return { all, data, context: { comm, tapeOf: (length, step) => tapeOfRanks(comm, length, step) } };
 }
+
+/** Milliseconds of the last micro-batch after which the exchange of gradients goes on. */
+const TURN = 3;
+
+/** Takes the complete gradient of a parameter, and returns the parameter's number. */
+type Completed = (parameter: Tensor, gradient: Tensor | undefined) => number;
 
 /** Loss and gradients of a step: the sum over micro-batches, which ranks share. */
 export class SharedSteps {
@@ -66,25 +73,48 @@ export class SharedSteps {
     const [from, to] = microBatchesOf(M, size, rank);
     const message = new Float64Array(width(rank));
     const present = new Uint8Array(flat.count);
-    const nodes = await sumLocal(M, [from, to], async (m) => {
+    // A rank that stops, or whose loss is not finite, exchanges what it has with the others, which then drop the step as it does.
+    let isDropped = false;
+    const compute = async (m: number, pauseHere: Pause, complete: Completed): Promise<void> => {
       const share = batches[m].count / total;
-      const result = ({ loss, gradients }: LossGradients) => {
-        message[m - from] = loss;
-        return Number.isFinite(loss) ? flat.from(gradients, present) : undefined;
+      const note = (parameter: Tensor, gradient: Tensor | undefined) => {
+        const n = complete(parameter, gradient);
+        if (gradient) present[n] = 1;
       };
-      if (context) {
-        // Ranks that share a sequence wait for each other within it.
-        stops = await anyOf(context.comm, signal?.aborted === true);
-        return stops ? undefined : differentiateOver(context, batches[m], this.#parameters, share, result);
+      const result = ({ loss }: LossGradients) => {
+        message[m - from] = loss;
+        isDropped = !Number.isFinite(loss);
+        return true;
+      };
+      // Ranks that share a sequence wait for each other within it.
+      if (context && !isDropped) stops = await anyOf(context.comm, signal?.aborted === true);
+      if (isDropped || stops) return;
+      if (context)
+        await differentiateOver(context, batches[m], this.#parameters, share, (values) => {
+          for (const [parameter, gradient] of values.gradients) note(parameter, gradient);
+          return result(values);
+        });
+      else {
+        const work = () => differentiate(batches[m], this.#parameters, share, pauseHere, result, note);
+        stops = (await unlessAborted(signal, work)) === undefined;
       }
-      // Only the flat copy outlives the scope.
-      const work = async () => ({
-        sum: await differentiate(batches[m], this.#parameters, share, pause, result),
-      });
-      const done = await unlessAborted(signal, work);
-      stops = done === undefined;
-      return done?.sum;
+    };
+    const sums = await sumLocal(M, [from, to], flat.zeros(), async (m) => {
+      const gradients = flat.zeros();
+      await compute(m, pause, (parameter, gradient) => flat.set(gradients, parameter, gradient));
+      return gradients;
     });
+    const over = comm && size > 1 ? comm : undefined;
+    const exchange = new GradientExchange(
+      flat,
+      sums,
+      over && ((nodes) => sumOverRanks(over, M, nodes, this.#order)),
+    );
+    const isShared = over && !context;
+    await compute(to - 1, isShared ? pauses(signal, TURN) : pause, (...gradient) =>
+      exchange.complete(...gradient),
+    );
+    const sum = await exchange.end();
     message.set(present, to - from);
     message[to - from + flat.count] = stops ? 1 : 0;
     const bytes = Array.from({ length: size }, (_, r) => 8 * width(r));
@@ -98,11 +128,7 @@ export class SharedSteps {
       if (all[at++] !== 0) stops = true;
     }
     if (stops) return undefined;
-    if (!Number.isFinite(loss) || nodes === undefined) return { loss, gradients: new Map() };
-    const sum =
-      comm && size > 1
-        ? await sumOverRanks(comm, M, nodes, this.#order)
-        : ([...nodes.values()][0] as FlatGradients);
+    if (!Number.isFinite(loss)) return { loss, gradients: new Map() };
     if (context) for (const array of sum) await context.comm.reduce(array, this.#order);
     return { loss, gradients: flat.to(sum, present) };
   }

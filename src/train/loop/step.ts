@@ -76,10 +76,15 @@ export interface LossGradients {
 class StepTape extends Tape {
   readonly #memory: PartedScope;
 
-  constructor(memory: PartedScope, pause: Pause) {
+  constructor(
+    memory: PartedScope,
+    pause: Pause,
+    complete?: (tensor: Tensor, gradient: Tensor | undefined) => void,
+  ) {
     super();
     this.#memory = memory;
     this.pause = pause;
+    if (complete) this.complete = complete;
   }
 
   protected override within<T>(part: () => T): T {
@@ -90,6 +95,7 @@ class StepTape extends Tape {
 /**
  * What `result` makes of the loss and the gradients of a micro-batch, weighted by its share of the step's targets, which are disposed
  * afterwards. No gradients where the loss is not finite. `pause` is awaited between operations: where it throws, nothing has changed.
+ * `complete` gets each gradient when the backward pass has completed it.
  */
 export async function differentiate<T>(
   microBatch: MicroBatch,
@@ -97,10 +103,11 @@ export async function differentiate<T>(
   share: number,
   pause: Pause,
   result: (values: LossGradients) => T,
+  complete?: (parameter: Tensor, gradient: Tensor | undefined) => void,
 ): Promise<T> {
   const memory = stepMemory();
   try {
-    const tape = new StepTape(memory, pause);
+    const tape = new StepTape(memory, pause, complete);
     const mean = await microBatch.lossInParts(tape, pause);
     const loss = share * mean.toFloat64()[0];
     // A loss that is not finite has no useful gradients: `nonFiniteError` finds its origin.
@@ -165,7 +172,7 @@ export async function stepOnDevice(
         return new Map([...parts].map(([parameter, gradient]) => [parameter, gradient[COPY]()]));
       },
       addGradients,
-    ) as Gradients;
+    );
     return { losses, gradients, norm: gradientNorm(gradients) };
   });
   try {
