@@ -128,6 +128,8 @@ test("it opens with the same head on the most similar text, or else with the nex
     await page.evaluate(() => {
       /** @type {any} */ (globalThis).view.state = { text: 0, layer: 0, view: "head" };
     });
+    // The step is written after its frame. Until then, the address is the one that is set below, and setting it changes nothing.
+    await page.waitForFunction((from) => location.hash !== from, hash);
     await page.evaluate((to) => {
       location.hash = to;
     }, hash);
