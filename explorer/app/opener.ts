@@ -228,7 +228,6 @@ export class Opener {
   }
 
   #store(source: OpenSource): Promise<HeadStore> {
-    const { signal } = new AbortController();
-    return this.#sources.store(source, signal, () => {}, this.#session.store);
+    return this.#sources.store(source, new AbortController().signal, () => {}, this.#session.store);
   }
 }

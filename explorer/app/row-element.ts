@@ -15,11 +15,19 @@ export class AttentionRow extends AttentionView implements AttentionRowElement {
   static override readonly fixed = { view: row.name, table: false };
   static override readonly alone = true;
   static override readonly parts: readonly StateAttribute[] = CURSOR_ATTRIBUTES;
-  // As high as its content, unless the page sets a height. The row and the output are collapsed (views/row/row.ts).
+  // As high as its content, unless the page sets a height. All but the ledger is collapsed (views/row/row.ts), whose formulas are in
+  // the lines of their numbers where the box is wide enough.
   static override styles: CSSResultGroup = [
     theme,
     css`
       :host { block-size: var(--heed-height, auto); overflow: auto; }
+      .alone .rowview { grid-template-columns: minmax(0, 1fr); gap: 4px; padding-block-end: 4px; }
+      .alone .formulas { gap: 4px; margin: 0; }
+      .alone .formulas li { padding-block-end: 4px; }
+      @container (width >= 520px) {
+        .alone .formulas:not(.output) li { grid-template-columns: 112px minmax(0, 1fr) minmax(0, 1fr) 64px; }
+        .alone .formulas:not(.output) .formula { grid-area: 1 / 2; }
+      }
     `,
   ];
 }

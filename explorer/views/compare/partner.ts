@@ -14,9 +14,7 @@ export function similarity(one: string, other: string): number {
   let common = 0;
   for (const word of a) {
     const at = left.indexOf(word);
-    if (at < 0) continue;
-    left.splice(at, 1);
-    common++;
+    if (at >= 0) common += left.splice(at, 1).length;
   }
   return (2 * common) / (a.length + b.length);
 }

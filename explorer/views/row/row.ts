@@ -34,7 +34,7 @@ export function rowView(ui: Ui): TemplateResult {
     <div>${
       // In <attention-row>, which has the size of a figure, the other sections are collapsed.
       session.fixed.view !== undefined
-        ? html`${scored ? products(ui, ledger) : nothing}
+        ? html`${scored ? html`<details><summary>The products</summary>${products(ui, ledger)}</details>` : nothing}
       <details><summary>The whole row</summary><section role="group" aria-label="The row">${wholeRow(ui)}</section></details>
       ${block.has.values ? html`<details><summary>What it adds to the output</summary>${outputView(ui, ledger)}</details>` : nothing}`
         : html`<section role="group" aria-label="The row">${wholeRow(ui)}</section>
@@ -83,9 +83,8 @@ function typed(
 /** The products whose sum is q·k, and both vectors. */
 function products(ui: Ui, ledger: Ledger): TemplateResult {
   const { session } = ui;
-  const { state } = session;
   const { q, k, products: all } = ledger;
-  const order = state.terms === "size" ? byMagnitude(all) : undefined;
+  const order = session.state.terms === "size" ? byMagnitude(all) : undefined;
   const running = new Float64Array(all.length);
   let sum = 0;
   for (let at = 0; at < all.length; at++) running[at] = sum += all[order?.[at] ?? at];
@@ -96,7 +95,7 @@ function products(ui: Ui, ledger: Ledger): TemplateResult {
         ["index", "by index"],
         ["size", "largest first"],
       ],
-      state.terms,
+      session.state.terms,
       (terms) => session.set({ terms }),
     )}</h2>
     <dl class="strips">
@@ -105,7 +104,7 @@ function products(ui: Ui, ledger: Ledger): TemplateResult {
       <dt>qᵢ·kᵢ</dt><dd>${strip(all, "products", stripLabel("products", all), 48, order)}</dd>
       <dt>sum</dt><dd>${strip(running, "products", stripLabel("running sum", running), 48)}</dd>
     </dl>${carried(all)}
-    <details><summary>Change a number</summary>${productTable(ui, ledger)}</details>
+    <details ?open=${session.fixed.view !== undefined}><summary>Change a number</summary>${productTable(ui, ledger)}</details>
   </section>`;
 }
 

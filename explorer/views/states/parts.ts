@@ -34,19 +34,18 @@ function lens({ session }: Ui): TemplateResult {
   if (hasHead && answer === undefined) return waiting(`Running ${model.name} …`);
   const names = session.labels(block);
   const columns = Array.from({ length: to - from }, (_, n) => from + n);
-  const cell = (layers: number, query: number): TemplateResult => {
-    const predicted = answer?.result?.[layers]?.[query - from];
-    const layer = layers - 1;
+  const cell = (layer: number, query: number): TemplateResult => {
+    const predicted = answer?.result?.[layer + 1]?.[query - from];
     const isCurrent = layer === state.layer && query === state.query;
     const text = predicted
       ? html`${token(predicted.token)} ${numeral(predicted.probability, "logitLens", { style: "percent" })}`
-      : "·";
+      : nothing;
     const paint =
       predicted &&
       css({
         background: `color-mix(in srgb, var(--weight) ${(40 * predicted.probability).toFixed(1)}%, var(--paper))`,
       });
-    return layers === 0
+    return layer < 0
       ? html`<td ${paint}><span>${text}</span></td>`
       : html`<td ${paint}><button type="button" class=${isCurrent ? "cursor-keys" : ""} data-cell=${`${layer} ${query}`} tabindex=${isCurrent ? 0 : -1} aria-current=${isCurrent ? "true" : nothing}
         title=${`Layer ${layer}, ${names.query[query]}${predicted ? `: ${predicted.token}` : ""}`} @click=${() => session.set({ layer, query })}>${text}</button></td>`;
@@ -56,13 +55,13 @@ function lens({ session }: Ui): TemplateResult {
   return html`<p>${
     hasHead
       ? html`What ${model.name} would predict ${model.predicts === "next" ? "after" : "in the place of"} each token if it ended after a layer, by its own last norm and output matrix (logit lens). Only the last row is what it predicts: the other layers were not trained to be read like this.`
-      : html`${model.name} has no output matrix, so its states predict no token. A cell opens what its layer adds.`
+      : html`No predictions: ${model.name} has no output matrix, which makes a state a prediction. The folder of a model with one (“…ForMaskedLM” or “…ForCausalLM” in its config.json) has them here. A cell opens what its layer adds to its token.`
   }${block.Nq <= COLUMNS ? nothing : html` ${turn(from - COLUMNS, "← Tokens before")} ${turn(from + COLUMNS, "Tokens after →")}`}</p>
   <table class="lens" @keydown=${(event: KeyboardEvent) => move(session, event)}>
     <thead><tr><th scope="col">${model.predicts === "next" ? "after" : "at"}</th>${columns.map((query) => html`<th scope="col">${token(names.query[query], names.lang.query)}</th>`)}</tr></thead>
     <tbody>${[...(hasHead ? [-1] : []), ...block.layers].map(
       (layer) =>
-        html`<tr><th scope="row">${layer < 0 ? "embedding" : `layer ${layer}`}</th>${columns.map((query) => cell(layer + 1, query))}</tr>`,
+        html`<tr><th scope="row">${layer < 0 ? "embedding" : `layer ${layer}`}</th>${columns.map((query) => cell(layer, query))}</tr>`,
     )}</tbody></table>`;
 }
 

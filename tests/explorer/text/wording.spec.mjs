@@ -39,5 +39,20 @@ test("the page says what is shown in the words of the courses", async ({ visit }
       .locator("attention-view .toolbar")
       .getByRole("button", { name: "√", exact: true, includeHidden: true });
     await expect(scale).toHaveAttribute("title", /small weights are visible/);
+    // States of a model without an output matrix: what is missing, and no cells that look like answers.
+    await page.evaluate(async (tokens) => {
+      const { view, makeInput } = /** @type {any} */ (globalThis);
+      const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
+      const unused = () => new Promise(() => {});
+      const model = { name: "a model", predicts: "none", text: "a cat", ablate: unused, ask: unused };
+      view.sources = [{ name: "a cat", data: makeInput({ tokens }), model }];
+      await loaded;
+      view.state = { view: "states" };
+    }, TOKENS);
+    await expect
+      .poll(() => textOf(page, ".main"))
+      .toMatch(/No predictions: a model has no output matrix.*ForMaskedLM.*config\.json/);
+    const cells = page.locator("attention-view table.lens tbody button");
+    expect(new Set(await cells.allTextContents())).toEqual(new Set([""]));
   });
 });
