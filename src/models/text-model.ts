@@ -226,12 +226,27 @@ export function textModel<M extends TransformerModel>(
     attentionOf,
     attention(text, pair) {
       if (model.architecture === "encoder-decoder")
-        return translationAttention(model as unknown as EncoderDecoder, tokenizer, tokenize, text, pair);
+        return translationAttention(combined as unknown as TextModel<EncoderDecoder>, text, pair);
       const tokens = tokenize(text, pair);
       return { ...tokens, layers: attentionOf(tokens.ids, tokens.typeIds) };
     },
   };
   return checkMethods("TextModel", combined, { tokenize: 2, attention: 2, attentionOf: 3 });
+}
+
+/** Throws an OptionError for a word that a vocabulary of whole words does not have. */
+export function checkWords(what: string, name: string, tokenizer: Tokenizer, text: string): void {
+  const { spec } = tokenizer;
+  const unknown = spec.kind === "pipeline" ? spec.pipeline.model.unknownWord : undefined;
+  if (unknown === undefined) return;
+  const { ids, offsets } = tokenizer.encode(text);
+  const words = offsets.filter((_, i) => ids[i] === unknown).map(([from, to]) => text.slice(from, to));
+  if (words.length > 0)
+    throw new OptionError(
+      "unknown-word",
+      `${what}: ${name} does not know ${words.map(formatValue).join(", ")}; it reads the words of its vocabulary only ("heed translate translator --words" lists those of the shipped translator)`,
+      { words },
+    );
 }
 
 /** The text of the ids that a model wrote. Rows beyond the vocabulary (padding of the embedding) have no text. */
@@ -240,12 +255,11 @@ export const writtenText = (tokenizer: Tokenizer, ids: readonly number[]): strin
 
 /** The attention of both parts of an encoder–decoder on a source text and a target text. */
 function translationAttention(
-  model: EncoderDecoder,
-  tokenizer: Tokenizer,
-  tokenize: TextModel["tokenize"],
+  { model, tokenizer, tokenize, name }: TextModel<EncoderDecoder>,
   text: string,
   pair: string | undefined,
 ): TextAttention {
+  for (const one of pair === undefined ? [text] : [text, pair]) checkWords("attention", name, tokenizer, one);
   const source = tokenize(text);
   if (source.ids.length === 0) throw new OptionError("empty-text", "attention: there is no token to read");
   const layers: LayerAttention[] = [];

@@ -215,7 +215,7 @@ describe("files as people have them", () => {
     const { code, err } = await run("show", "--model", "nosuch", "the old ship");
     expect([code, err]).toEqual([
       1,
-      expect.stringMatching(/there is no folder nosuch.*encoder and decoder\n$/),
+      expect.stringMatching(/there is no folder nosuch.*encoder, decoder, translator\n$/),
     ]);
   });
 
@@ -319,9 +319,10 @@ describe.skipIf(!isBuilt || !unix)("heed view", () => {
     expect(code).toBe(0);
   });
 
-  it("opens an encoder and decoder at the encoder, and prints each warning once", async () => {
+  it("opens an encoder and decoder at the cross-attention, and prints each warning once", async () => {
     const [{ layers }] = madeInput({ Nq: 6, layers: 1 }).blocks;
-    const blocks = ["cross", "dec", "enc"].map((name) => ({ name, tokens, layers }));
+    const kinds = { cross: "cross", dec: "self", enc: "self" } as const;
+    const blocks = Object.entries(kinds).map(([name, kind]) => ({ name, kind, tokens, layers }));
     writeFileSync(join(work, "parts.safetensors"), await writeBundle({ blocks }));
     const weights = { data: Float32Array.of(7, 0, 3, 4), shape: [1, 2, 2] };
     writeFileSync(
@@ -329,7 +330,7 @@ describe.skipIf(!isBuilt || !unix)("heed view", () => {
       await writeBundle({ blocks: [{ tokens: ["a", "b"], layers: [{ weights }] }] }),
     );
     const { code, err } = await view(["parts.safetensors", "seven.safetensors"], async (url) => {
-      expect(decode(url.hash)).toMatchObject({ view: "head", block: "enc" });
+      expect(decode(url.hash)).toMatchObject({ view: "head", block: "cross" });
     });
     expect([code, err.split("should sum to 1").length]).toEqual([0, 2]);
   });

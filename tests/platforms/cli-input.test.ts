@@ -305,7 +305,7 @@ describe("messages", () => {
       ],
       [
         ["show", "hi", "--model", "./none"],
-        /^heed show: there is no folder \.\/none\. A model is encoder or decoder/,
+        /^heed show: there is no folder \.\/none\. A model is encoder, decoder or translator/,
       ],
       [["show", "hi", "--model", "s.npz"], /^heed show: s\.npz is a file; a model is a folder/],
     ] as const) {

@@ -100,7 +100,7 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/\bmpirun |\bsrun |\bsbatch /, "needs MPI or a cluster"],
   [/^heed train /, "trains for minutes; src/cli/commands/train.test.ts runs the command"],
   [
-    /^heed (?:translate|summarize|answer) |opus-mt-|--block cross/,
+    /^heed (?:summarize|answer) |^heed translate \.\/|opus-mt-/,
     "needs a model that is not shipped; src/cli/commands/translate.test.ts and answer.test.ts run the commands",
   ],
   [
@@ -139,6 +139,7 @@ async function addFiles() {
   const draw = (shape: number[], seed: number): Tensor => randn(shape, { seed });
   cpSync(join(root, "models/captures/tired-cat.safetensors"), join(work, "run.safetensors"));
   cpSync(join(root, "models/captures/bank-of-the-river.safetensors"), join(work, "bank.safetensors"));
+  cpSync(join(root, "models/captures/translation.safetensors"), join(work, "translation.safetensors"));
   // As many queries as keys, so that --causal is defined.
   const qkv = {
     query: draw([2, 4, 40, 16], 1),

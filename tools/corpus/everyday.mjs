@@ -40,7 +40,7 @@ function read(text) {
 }
 
 /** @param {string} word */
-const withS = (word) =>
+export const withS = (word) =>
   ({ have: "has", do: "does", go: "goes", be: "is" })[word] ??
   (/(?:s|x|z|ch|sh)$/.test(word) ? `${word}es` : `${word.replace(/([^aeiou])y$/, "$1ie")}s`);
 
@@ -51,7 +51,7 @@ const stem = (word) => (/^[^aeiou]*[aeiou][bdgkmnprt]$/.test(word) ? word + word
 const withEd = (word) => (word.endsWith("e") ? `${word}d` : `${stem(word).replace(/([^aeiou])y$/, "$1i")}ed`);
 
 /** @param {string} word */
-const withIng = (word) =>
+export const withIng = (word) =>
   `${word === "begin" ? "beginn" : word.endsWith("ie") ? `${word.slice(0, -2)}y` : /[^eoy]e$/.test(word) ? word.slice(0, -1) : stem(word)}ing`;
 
 /**

@@ -5,7 +5,7 @@ import type { BundleOptions } from "../../store/formats/bundle.ts";
 import type { HeadStore } from "../../store/head-store.ts";
 import { tellingLink } from "../../store/sentences/telling.ts";
 import { htmlFile } from "../../view/html.ts";
-import { addressOf } from "../support/explorer/explore.ts";
+import { addressOf, openingBlock } from "../support/explorer/explore.ts";
 import { FILE_NOTES, INPUT_HELP, openInput } from "../support/input/attention-file.ts";
 import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
@@ -47,7 +47,7 @@ The page holds the explorer and the data; opened from disk it makes no request, 
     const { store, name: called } = await openInput(values, positionals, io);
     try {
       checkParts(store, options);
-      const spot = await tellingLink(store, { block: 0 });
+      const spot = await tellingLink(store, { block: openingBlock(store) });
       const spotInPage = spot && isKept(spot, options);
       const hash = spot && spotInPage ? addressOf(store.blocks[spot.block].name, spot) : undefined;
       const name = `${basename(called, extname(called))}.safetensors`;

@@ -47,6 +47,18 @@ test("translate prints a text, or the text and its ids as JSON, and beams are se
   expect((await run("translate", model, "the cat", "--beams", "3", "--temperature", "1")).code).toBe(2);
 });
 
+test("a text alone is read by the package's translator, whose words --words lists", async () => {
+  const { code, out } = await run("translate", "Today the man sees the dog.");
+  expect([code, out]).toEqual([0, "Heute sieht der Mann den Hund.\n"]);
+  const words = await run("translate", "--words");
+  expect(words.out.split("\n")).toEqual(expect.arrayContaining(["today", "man", "sees", "Anna"]));
+  const unknown = await run("translate", "the zebra sleeps");
+  expect([unknown.code, unknown.out]).toEqual([1, ""]);
+  expect(unknown.err).toMatch(/translator does not know "zebra".*"heed translate translator --words"/);
+  const none = await run("translate", model, "--words");
+  expect([none.code, none.err]).toEqual([2, expect.stringContaining("has no words.txt")]);
+});
+
 test("summarize puts the prefix of config.json before the text, or that of --prefix", async () => {
   const source = async (...more: string[]) =>
     JSON.parse((await run("summarize", model, "sat", "--tokens", "3", "--json", ...more)).out).source;

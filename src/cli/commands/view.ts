@@ -12,7 +12,13 @@ import type { HeadStore } from "../../store/head-store.ts";
 import { type TellingLink, tellingLink } from "../../store/sentences/telling.ts";
 import { choosePaint, dim } from "../../view/terminal/paint.ts";
 import { renderText, type TextOptions } from "../../view/terminal/text.ts";
-import { addressOf, explore, type PageModel, type ServeOptions } from "../support/explorer/explore.ts";
+import {
+  addressOf,
+  explore,
+  openingBlock,
+  type PageModel,
+  type ServeOptions,
+} from "../support/explorer/explore.ts";
 import { CAPTURED, capturedModel, modelLoader, otherModels, readerOf } from "../support/explorer/models.ts";
 import { SERVE_HELP, serveOptions } from "../support/explorer/serve-options.ts";
 import { FILE_HELP, FILE_NOTES, openFile } from "../support/input/attention-file.ts";
@@ -88,7 +94,7 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       const isPlain = values.tokens === undefined && values.causal === undefined;
       files.push({ name, source: isPlain ? source : await store.bundle() });
     }
-    const spot = await tellingLink(stores[0], { block: 0 });
+    const spot = await tellingLink(stores[0], { block: openingBlock(stores[0]) });
     const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);
     if (!json && !nothing)
       for (const { report } of stores) io.stderr.write(`${report.sentences.join("\n")}\n`);

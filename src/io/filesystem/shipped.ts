@@ -1,11 +1,11 @@
 /**
  * The location of the shipped models and captures (Node): `models/` in a clone, the package heed-models where heed is installed.
- * They are a separate package so that installing heed does not download two language models.
+ * They are a separate package so that installing heed does not download three language models.
  */
 import { UnsupportedError } from "../../core/errors.ts";
 
-/** The shipped data: two language models, and captured attention of a real model. */
-export type Shipped = "encoder" | "decoder" | "captures";
+/** The shipped data: three language models, and captured attention of a real model. */
+export type Shipped = "encoder" | "decoder" | "translator" | "captures";
 
 /** The folder of a shipped model or of the captures. Throws an UnsupportedError that names the package to install where it is missing. */
 export function shippedFolder(which: Shipped): string {

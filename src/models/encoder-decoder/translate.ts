@@ -12,7 +12,7 @@ import {
   type SliceOptions,
 } from "../../core/slices.ts";
 import { runNow } from "../inference/sampling.ts";
-import { checkTextModel, type TextModel, writtenText } from "../text-model.ts";
+import { checkTextModel, checkWords, type TextModel, writtenText } from "../text-model.ts";
 import type { EncoderDecoder } from "./encoder-decoder.ts";
 import { TARGET_OPTIONS, type TargetOptions, targetSlices } from "./target.ts";
 
@@ -37,10 +37,11 @@ export interface Translation {
  * The text that an encoder–decoder writes from a text. The text of a T5 begins with its task: "translate English to German:
  * …", "summarize: …".
  *
- * @throws UnsupportedError for another model; OptionError for a wrong option, an unknown language, or a text that is too long
+ * @throws UnsupportedError for another model; OptionError for a wrong option, an unknown language, a word that a vocabulary of whole words
+ *   does not have, or a text that is too long
  * @example
- * const model = await readModel("./opus-mt-en-de");
- * translate(model, "The cat sat on the mat.", { beams: 4 }).text; // "Die Katze saß auf der Matte."
+ * const translator = await readModel(locateShipped("translator"));
+ * translate(translator, "Today the man sees the dog.", { beams: 4 }).text; // → "Heute sieht der Mann den Hund."
  */
 export function translate(model: TextModel, text: string, options: TranslateOptions = {}): Translation {
   checkCount("translate", arguments, 3);
@@ -95,6 +96,7 @@ function* textSlices(
   const network = encoderDecoderOf(what, model);
   checkOptionNames(what, options, TEXT_OPTIONS);
   const { from, to, ...rest } = options;
+  checkWords(what, model.name, model.tokenizer, text);
   const sourceIds = sourceOf(what, model, text, from);
   const { positions } = network.encoder.sizes;
   if (sourceIds.length === 0 || sourceIds.length > positions)

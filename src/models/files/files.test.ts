@@ -436,7 +436,7 @@ describe("inconsistent files are refused", () => {
   test("a model that heed does not ship", () => {
     expect(() => locateShipped("other" as never)).toThrow(OptionError);
     // A clone may not have the models yet: then it is a typed error.
-    for (const which of ["encoder", "decoder"] as const)
+    for (const which of ["encoder", "decoder", "translator"] as const)
       try {
         expect(readdirSync(locateShipped(which))).toContain("config.json");
       } catch (error) {

@@ -104,7 +104,7 @@ describe("findModel", () => {
     );
     put("org/other", new Map());
     expect(look("org/other@v2")).toThrow("has org/other, but not its revision v2");
-    expect(look("./none")).toThrow("there is no folder ./none. A model is encoder or decoder");
+    expect(look("./none")).toThrow("there is no folder ./none. A model is encoder, decoder or translator");
     expect(look("a/b/c")).toThrow("there is no folder a/b/c");
     expect(look("")).toThrow(OptionError);
   });
@@ -153,10 +153,10 @@ describe("findModel", () => {
 test("the known models are those of the package and of the cache", () => {
   put("org/listed", new Map([["config.json", new TextEncoder().encode("{}")]]));
   const names = knownModels(env);
-  expect(names.slice(0, 2)).toEqual(["encoder", "decoder"]);
+  expect(names.slice(0, 3)).toEqual(["encoder", "decoder", "translator"]);
   expect(names).toContain("org/listed");
-  expect(knownModels({ HF_HUB_CACHE: join(root, "none") })).toEqual(["encoder", "decoder"]);
+  expect(knownModels({ HF_HUB_CACHE: join(root, "none") })).toEqual(["encoder", "decoder", "translator"]);
   // A cache that cannot be listed: a file in its place.
   writeFileSync(join(root, "file"), "");
-  expect(knownModels({ HF_HUB_CACHE: join(root, "file") })).toEqual(["encoder", "decoder"]);
+  expect(knownModels({ HF_HUB_CACHE: join(root, "file") })).toEqual(["encoder", "decoder", "translator"]);
 });

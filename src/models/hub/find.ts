@@ -14,7 +14,7 @@ import { checkKind } from "../../core/option-names.ts";
 import { builtin } from "../../io/filesystem/node.ts";
 import { readConfig } from "../families/read-config.ts";
 import { missingFiles, refuseContents } from "../files/contents.ts";
-import { locateShipped } from "../files/locate.ts";
+import { locateShipped, SHIPPED } from "../files/locate.ts";
 import { type Environment, hubCache, isCommit, modelFolder, readHubName } from "./names.ts";
 
 /** A model's files. */
@@ -29,13 +29,11 @@ export interface FoundModel {
 
 /** Start of the names of models' folders in the cache. */
 const MODELS = "models--";
-/** The models of this package by name. */
-const SHIPPED = ["encoder", "decoder"] as const;
 
 /**
  * The folder of a model (Node).
  *
- * @param name `encoder` or `decoder`, a folder, or `ORG/NAME` (also `ORG/NAME@REVISION`) in Hugging Face's cache
+ * @param name `encoder`, `decoder` or `translator`, a folder, or `ORG/NAME` (also `ORG/NAME@REVISION`) in Hugging Face's cache
  * @param env  where HF_HUB_CACHE and HF_HOME are looked up; default the process's
  * @throws OptionError for an invalid name; UnsupportedError if there is no such model, with the places searched; FormatError for
  *   a folder without config.json, with its contents
@@ -71,7 +69,7 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
   if (hub === undefined || /^[./~]|[\\]/.test(name))
     throw new UnsupportedError(
       "model-missing",
-      `there is no folder ${name}. A model is ${SHIPPED.join(" or ")} (in this package), a folder with config.json, tokenizer.json and model.safetensors, or ORG/NAME in Hugging Face's cache`,
+      `there is no folder ${name}. A model is encoder, decoder or translator (in this package), a folder with config.json, tokenizer.json and model.safetensors, or ORG/NAME in Hugging Face's cache`,
       { model: name },
     );
   const cache = hubCache(env);
@@ -83,7 +81,7 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
       : `has no ${hub.id}`;
     throw new UnsupportedError(
       "model-missing",
-      `there is no folder ${name}, and Hugging Face's cache (${cache}) ${has}; "heed pull ${name}" downloads it. The models in this package are ${SHIPPED.join(" and ")}`,
+      `there is no folder ${name}, and Hugging Face's cache (${cache}) ${has}; "heed pull ${name}" downloads it. The models in this package are ${SHIPPED.join(", ")}`,
       { model: name, cache },
     );
   }

@@ -9,6 +9,7 @@ import { explorerPages, labPages } from "../../../server/assets.ts";
 import { describeModel, type FileModel, type ServedFile, type StaticFile } from "../../../server/content.ts";
 import { type LocalServer, startServer } from "../../../server/server.ts";
 import type { HeadRef } from "../../../store/block.ts";
+import type { HeadStore } from "../../../store/head-store.ts";
 import { EXIT, type Io } from "../line/command.ts";
 import { endsByCtrlC } from "../output/interrupt.ts";
 
@@ -140,6 +141,13 @@ function aborted(signal: AbortSignal): Promise<void> {
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
+
+/** The block to open: what an encoder–decoder's target attends to in the source, or the first. */
+export const openingBlock = ({ blocks }: Pick<HeadStore, "blocks">): number =>
+  Math.max(
+    0,
+    blocks.findIndex(({ kind }) => kind === "cross"),
+  );
 
 /** The hash of the explorer's address for a head with the cursor on a cell. */
 export function addressOf(block: string, { layer, head, query, key }: Omit<Spot, "block">): string {

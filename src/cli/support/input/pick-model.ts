@@ -10,7 +10,7 @@ import { didYouMean } from "../line/suggest.ts";
 
 /** Help of `--model`. */
 export const MODEL_HELP =
-  "MODEL  encoder or decoder (the package's own), a model's folder, or ORG/NAME in Hugging Face's cache (default: encoder)";
+  "MODEL  encoder, decoder or translator (the package's own), a model's folder, or ORG/NAME in Hugging Face's cache (default: encoder)";
 
 /** The two arguments of a command that takes a model and one more. `wanted` describes that one, with an example, for the error. */
 export function modelAndText(positionals: readonly string[], wanted: string): readonly [string, string] {
@@ -37,6 +37,9 @@ function find(name: string): FoundModel {
     throw guess === "" ? error : new UnsupportedError(error.code, error.message + guess, error.fields);
   }
 }
+
+/** The folder of a model. */
+export const findFolder = (name: string): string => find(name).directory;
 
 /** The model of a name or a folder, as in `findModel`, on the device of `--device`. */
 export async function pickTextModel(name: string, io: Pick<Io, "stderr" | "device">): Promise<TextModel> {
@@ -67,7 +70,7 @@ export async function pickSentenceModel(
   name: string,
   io: Pick<Io, "stderr" | "device">,
 ): Promise<{ model: TextModel; pooling: Pooling }> {
-  const { directory } = find(name);
+  const directory = findFolder(name);
   const { defaultPooling, readPooling } = await import("../../../models/inference/embed.ts");
   const pooling = await readPooling(directory);
   const model = await pickTextModel(name, io);

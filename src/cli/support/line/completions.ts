@@ -39,7 +39,7 @@ export interface CompletedCommand {
 
 const FILES = /^(FILE|IN|OUT|DIR|FOLDER|PAGE\.|FIGURE|VECTORS|RUN|DOCS|QUERY\.|SOURCE|SENTENCES)/;
 /** A model: those of this package, and folders. */
-const MODELS: Expected = { kind: "words", words: ["encoder", "decoder"], orFile: true };
+const MODELS: Expected = { kind: "words", words: ["encoder", "decoder", "translator"], orFile: true };
 
 /** The expected value, from the help: a list such as "wide, relaxed or strict (default …)", a file by its name, or unknown. */
 function expectedOf(word: string, says: string): Expected {
@@ -92,7 +92,7 @@ function argumentOf({ usage }: Command): Expected {
   const [, rest = ""] = /^heed \S+ (.*)/.exec(usage) ?? [];
   const choices = /^([a-z]+(?:\|[a-z]+)+)/.exec(rest)?.[1].split("|");
   if (choices) return { kind: "words", words: choices };
-  if (/^MODEL/.test(rest)) return MODELS;
+  if (/^\[?MODEL/.test(rest)) return MODELS;
   return { kind: FILES.test(rest.replace(/^\[/, "")) ? "file" : "other" };
 }
 

@@ -1,9 +1,11 @@
 /** The commands whose model writes a new text from one: `heed translate` and `heed summarize`. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { writeText } from "../../../models/encoder-decoder/translate.ts";
 import type { TextModel } from "../../../models/text-model.ts";
-import { MODEL_HELP, pickTextModel } from "../input/pick-model.ts";
+import { findFolder, MODEL_HELP, pickTextModel } from "../input/pick-model.ts";
 import { expandText } from "../input/stdin.ts";
-import { type Command, EXIT, UsageError } from "../line/command.ts";
+import { type Command, EXIT, type Io, UsageError } from "../line/command.ts";
 import { integer, number, optional } from "../line/values.ts";
 import { jsonText } from "../output/terminal.ts";
 import { DEVICE_HELP } from "./device.ts";
@@ -14,6 +16,9 @@ export function translationCommand(
   it: Pick<Command, "summary" | "examples"> & {
     readonly name: "translate" | "summarize";
     readonly notes: string;
+    /** The model where a text alone is given. */
+    readonly model?: "translator";
+    readonly help?: Command["help"];
     /** The prefix of a text whose option --prefix is missing. */
     prefix(model: TextModel): string;
   },
@@ -21,8 +26,9 @@ export function translationCommand(
   return {
     name: it.name,
     summary: it.summary,
-    usage: `heed ${it.name} MODEL TEXT [OPTIONS]`,
+    usage: `heed ${it.name} ${it.model ? "[MODEL]" : "MODEL"} TEXT [OPTIONS]`,
     help: {
+      ...it.help,
       tokens: "N  maximum tokens to write (default 256)",
       "min-tokens": "N  tokens before the text may end (default 0)",
       beams: "N  beam search: the N most likely texts are continued together (default 1: none)",
@@ -42,7 +48,9 @@ MODEL is an encoder–decoder: T5, mT5, BART, mBART, Marian, Pegasus, M2M-100 or
 heed show and heed view draw its attention: the source's, the written text's, and rows of one in columns of the other.`,
     examples: it.examples,
     async run(values, positionals, io) {
-      const [name, textArgument, ...more] = positionals;
+      if (values.words === true) return printWords(positionals[0] ?? it.model!, io);
+      const all = positionals.length === 1 && it.model ? [it.model, ...positionals] : positionals;
+      const [name, textArgument, ...more] = all;
       if (name === undefined || textArgument === undefined || more.length > 0)
         throw new UsageError(`name a model and one text: ${it.examples?.[0]}`);
       const text = await expandText(textArgument, io);
@@ -73,4 +81,15 @@ heed show and heed view draw its attention: the source's, the written text's, an
       return EXIT.ok;
     },
   };
+}
+
+/** Prints the words that a model of whole words reads: words.txt in its folder. */
+async function printWords(name: string, io: Io): Promise<number> {
+  const path = join(findFolder(name), "words.txt");
+  if (!existsSync(path))
+    throw new UsageError(
+      `--words: ${name} has no words.txt, the list of the words that a model reads; it may read any text`,
+    );
+  io.stdout.write(readFileSync(path, "utf8"));
+  return EXIT.ok;
 }

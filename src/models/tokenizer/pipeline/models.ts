@@ -19,6 +19,8 @@ export interface Cut {
 export interface TokenModel {
   readonly vocab: ReadonlyMap<string, number>;
   cut(chunk: string): readonly Cut[];
+  /** The id of a word that a vocabulary of whole words does not have. */
+  readonly unknownWord?: number;
   /** A fact that a user should know. */
   readonly note?: string;
 }
@@ -180,7 +182,11 @@ function readWordPiece(part: ConfigPart): TokenModel {
 function readWordLevel(part: ConfigPart): TokenModel {
   const vocab = readVocabulary(part);
   const unknown = unknownOf(part, vocab);
-  return { vocab, cut: (chunk) => [{ id: vocab.get(chunk) ?? unknown, from: 0, to: chunk.length }] };
+  return {
+    vocab,
+    unknownWord: unknown,
+    cut: (chunk) => [{ id: vocab.get(chunk) ?? unknown, from: 0, to: chunk.length }],
+  };
 }
 
 function unknownOf(part: ConfigPart, vocab: ReadonlyMap<string, number>): number {
