@@ -255,6 +255,17 @@ const CASES = {
       )
     )
       throw new Error("Escape does not close the dialog");
+    // Nor does the page show it again, if it changes before the event says that the dialog was closed. requestClose is what Escape does.
+    await press(page, "?");
+    const open = await page.evaluate(async () => {
+      const { view } = /** @type {any} */ (globalThis);
+      view.shadowRoot.querySelector("dialog").requestClose();
+      view.requestUpdate();
+      await view.updateComplete;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return view.shadowRoot.querySelector("dialog") !== null;
+    });
+    same(open, false, "a closed dialog is not shown again");
   },
 
   async toolbar(page) {
