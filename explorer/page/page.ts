@@ -143,6 +143,8 @@ function show(text: string, reader: number): void {
       keep(text, reader);
       story?.end();
       await view.add(sourceOf(file));
+      // The list of models is open while a field of its line has the focus, and covers the sentence.
+      if (byId("own").matches(":focus-within")) view.focus();
     })
     .then(
       () => "",

@@ -51,9 +51,12 @@ test("models are listed; a click reads the same words by another one; bar, tabs 
     "all-MiniLM-L6-v2",
   ]);
   await page.locator("#words").fill("the old ship");
-  await page.locator("#own button").click();
+  await expect(by).toBeVisible();
+  await page.keyboard.press("Enter");
   const tabs = page.locator("attention-view .sources button");
   await expect(tabs.last()).toHaveText("the old ship");
+  // The list of models does not cover the sentence about the words.
+  await expect(by).toBeHidden();
   await expect(page.locator("#seen")).toContainText(
     "Your words, read by the small model that comes with heed",
   );
