@@ -42,11 +42,11 @@ export function dialogs(ui: Ui, { state, set, close, exporter }: Dialogs): Templ
     report: () => report(ui),
     texts: () => textsSheet(ui, close),
   };
-  return html`<dialog part="dialog" aria-labelledby="dialog-title" @cancel=${close} @close=${(event: Event) => {
+  return html`<dialog part="dialog" aria-labelledby="dialog-title" @close=${(event: Event) => {
     // The event is asynchronous: its dialog may have been replaced already. For Escape, "cancel" comes first, before the page can change.
     const { open, isConnected } = event.target as HTMLDialogElement;
     if (!open && isConnected) close();
-  }} @click=${(event: MouseEvent) => {
+  }} @cancel=${close} @click=${(event: MouseEvent) => {
     if (event.target === event.currentTarget) close();
   }}>
     <div class="dialog"><p class="closing"><button type="button" class="bordered" aria-label="Close" @click=${close}>×</button></p>
