@@ -1,16 +1,19 @@
 /**
- * The figures of heed/webgpu on the adapter at hand, in one call: forward, full and causal, in each dtype; backward; decode beside the speed of
- * a copy; a row of weights; with --model a text of 128 tokens, or tokens of a decoder. The rows take turns, and medians are printed, with
+ * The figures of heed/webgpu on the adapter at hand, in one call: forward, full and causal, in each dtype, and for float16 on each level in use,
+ * with --matrices also that one; backward; decode beside the speed of a copy; a row of weights; with --model a text of 128 tokens, or tokens of a decoder. The rows take turns, and medians are printed, with
  * adapter and date. The same calls in small sizes are compared with the CPU before anything is timed.
  *
- *   npm install webgpu && node bench/gpu.ts [--rounds 9] [--model ./all-MiniLM-L6-v2] [--tiny] > gpu.txt
+ *   npm install webgpu && node bench/gpu.ts [--rounds 9] [--model ./all-MiniLM-L6-v2] [--matrices] [--tiny] > gpu.txt
  */
 import { tidy } from "../src/api/tidy.ts";
+import { resolve } from "../src/backend/problem.ts";
 import { adapterText, startGpu } from "../src/cli/support/run/device.ts";
 import { seededTensor } from "../src/cli/support/run/seeded.ts";
 import * as heed from "../src/index.ts";
 import { type CachedDecoder, generate, readModel } from "../src/models/index.ts";
 import { type FloatTensor, scale } from "../src/nn/index.ts";
+import { forward, forwardShape } from "../src/webgpu/attention/forward.ts";
+import { session } from "../src/webgpu/device.ts";
 import { isMain, optionsOf, printTable } from "./support/setup.ts";
 import { quantile } from "./support/turns.ts";
 
@@ -68,6 +71,20 @@ export async function rowsOf(size: keyof typeof SIZES, place: Place): Promise<Gp
   return rows;
 } // biome-ignore format: a row a line
 
+/** The forward pass of float16 on each level in use. */
+async function levelRows(size: keyof typeof SIZES, place: Place): Promise<GpuRow[]> {
+  const { H, N, widths } = SIZES[size];
+  const rows = widths.map(async (d): Promise<GpuRow[]> => {
+    const inputs = [1, 2, 3].map((seed) => place(heed.cast(seededTensor([1, H, N, d], seed), "float16")));
+    const problem = resolve("bench", ...((await Promise.all(inputs)) as [heed.Tensor, heed.Tensor, heed.Tensor]), {});
+    return session().levels.map((level) => {
+      const run = () => forward(session(), problem, forwardShape(session(), problem, level)).output;
+      return { name: `level ${level.name}, full, float16, d ${d}`, unit: "GFLOP/s", amount: 4 * H * N * N * d, run: () => tidy(run) };
+    });
+  });
+  return (await Promise.all(rows)).flat();
+} // biome-ignore format: a row a line
+
 /** The row of a model: a text of 128 tokens, or eight tokens of a decoder. */
 async function modelRow(folder: string, device: string): Promise<GpuRow> {
   const { model, architecture, name, maxTokens } = await readModel(folder);
@@ -111,11 +128,17 @@ export async function measure(rows: readonly GpuRow[], rounds: number, finished:
 }
 
 if (isMain(import.meta.url)) {
-  const { rounds, model, tiny } = optionsOf({ rounds: 9, model: "", tiny: false }).values;
-  const gpu = await startGpu();
+  const { rounds, model, matrices, tiny } = optionsOf({
+    rounds: 9,
+    model: "",
+    matrices: false,
+    tiny: false,
+  }).values;
+  const gpu = await startGpu(matrices ? "matrices" : undefined);
   const worst = await worstOf((t) => t.to(gpu));
   if (!(worst <= 1)) throw new Error(`wrong by ${worst} times the rounding; nothing was timed`);
-  const rows = await rowsOf(tiny ? "tiny" : "full", (t) => t.to(gpu));
+  const size = tiny ? "tiny" : "full";
+  const rows = [...(await rowsOf(size, (t) => t.to(gpu))), ...(await levelRows(size, (t) => t.to(gpu)))];
   if (model !== "") rows.push(await modelRow(model, gpu.name));
   const probe = await heed.tensor([0]).to(gpu);
   const medians = await measure(rows, rounds, () => probe.read());

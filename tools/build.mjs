@@ -33,13 +33,17 @@ function removeUnreachableTypes() {
     if (name.endsWith(".d.ts") && !reached.has(at(join("dist", name)))) rmSync(at(join("dist", name)));
 }
 
-/** Removes the doc comments of scripts: the declarations beside them have those of what programs import. A twentieth of the tarball. */
+/**
+ * Removes the doc comments of scripts: the declarations beside them have those of what programs import. A twentieth of the tarball. Also the
+ * indentation of heed/webgpu, which the texts of kernels do not need.
+ */
 function removeDocComments() {
   for (const name of readdirSync(at("dist"), { recursive: true, encoding: "utf8" })) {
     if (!name.endsWith(".js")) continue;
     const path = at(join("dist", name));
     const text = readFileSync(path, "utf8");
-    const shorter = text.replace(/^[ \t]*\/\*\*(?:[^*]|\*(?!\/))*\*\/\n/gm, "");
+    const code = text.replace(/^[ \t]*\/\*\*(?:[^*]|\*(?!\/))*\*\/\n/gm, "");
+    const shorter = name.startsWith("webgpu") ? code.replace(/^ +/gm, "") : code;
     if (shorter !== text) writeFileSync(path, shorter);
   }
 }

@@ -41,18 +41,24 @@ export async function start(gpu: GPU | undefined, tests?: SelfTests, level?: Lev
     state.session = state.starting = state.level = undefined;
   }
   if (tests) state.tests = tests;
+  const { level: before } = state;
+  // Later calls do not repeat a request that was refused.
+  const restore = (error: unknown): never => {
+    state.level = before;
+    throw error;
+  };
   const isChanged = level !== undefined && level !== state.session?.level.name;
   if (level !== undefined) state.level = level;
   // A loss that has happened is known after this.
   if (state.session) await Promise.race([state.session.device.lost, undefined]);
   if (!state.starting && state.session && state.session.lost === undefined) {
-    if (isChanged) await state.tests?.begin(state.session, level);
+    if (isChanged) await state.tests?.begin(state.session, level).catch(restore);
     return state.session;
   }
   if (!state.gpu) throw notStarted();
   state.starting ??= begin(state.gpu);
   try {
-    return await state.starting;
+    return await state.starting.catch(restore);
   } finally {
     state.starting = undefined;
   }

@@ -38,7 +38,7 @@ export interface WebGpuOptions {
    * no limit but the adapter's, or the one of an earlier call.
    */
   readonly memoryLimit?: number;
-  /** The level of the forward kernel; one that the adapter lacks is an `UnsupportedError` of code `level`. Default: the best one that runs. */
+  /** The level of the forward kernel; one that the adapter lacks is an `UnsupportedError` of code `level`. Default: the best one that runs, up to `half`. */
   readonly level?: LevelName;
   /** Measures the tiles of the forward kernel for heads of 64 and 128 columns, as `tune` does, unless a choice is cached. Default: no. */
   readonly tune?: boolean;
@@ -67,7 +67,7 @@ export interface WebGpuDevice {
   readonly name: "webgpu";
   /** The adapter: its vendor, architecture and description, as far as the browser tells. */
   readonly adapter: { readonly vendor: string; readonly architecture: string; readonly description: string };
-  /** The level of the forward kernel: `portable` needs nothing beyond the core of WebGPU. */
+  /** The best level in use of the forward kernel: `half` and `matrices` for tensors of 16 bits, and the best one below for all others. */
   readonly level: LevelName;
   /** All levels, the best one last. */
   readonly levels: readonly LevelState[];
@@ -126,6 +126,7 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
     adapter,
     device: granted,
     level: used,
+    levels: inUse,
     refusals,
     capabilities,
   } = await start(gpu, selfTests, level);
@@ -140,8 +141,11 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
     dispatches: () => session().queue.dispatches,
     selfTests: () => kernelStates(session()),
     tune(request: TuneOptions = {}) {
-      checkNames("tune", request, ["tokens", "size", "heads"]);
-      for (const [name, value] of Object.entries(request))
+      checkNames("tune", request, ["tokens", "size", "heads", "dtype"]);
+      const { dtype, ...counts } = request;
+      if (dtype !== undefined && dtype !== "float32" && dtype !== "float16")
+        refuseValue("tune", "dtype", "float32 or float16", dtype);
+      for (const [name, value] of Object.entries(counts))
         if (!(Number.isInteger(value) && value > 0)) refuseValue("tune", name, "a positive integer", value);
       return tune(session(), request, cache);
     },
@@ -152,7 +156,7 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
     adapter: { vendor, architecture, description },
     level: used.name,
     levels: LEVELS.map((one): LevelState => {
-      if (one === used) return { name: one.name, state: "in use" };
+      if (inUse.includes(one)) return { name: one.name, state: "in use" };
       const reason = refusals.get(one.name) ?? levelReason(one, capabilities);
       return {
         name: one.name,

@@ -2,7 +2,7 @@
 import type { Operation } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan/plan.ts";
 import { countTiles } from "../backend/plan/tiles.ts";
-import { COLUMNS, forwardShape, splitsOf } from "./attention/forward.ts";
+import { COLUMNS, forwardShape, levelOf, splitsOf } from "./attention/forward.ts";
 import { session } from "./device.ts";
 import { PORTABLE, TILE, threadsOf } from "./tile.ts";
 
@@ -26,7 +26,8 @@ export function plan(operation: Operation): Plan {
   const isForward = kind === "forward";
   const splits = isForward ? splitsOf(problem) : 1;
   const tile = isForward ? forwardShape(session(), problem).tile : PORTABLE;
-  const level = isForward && splits === 1 ? session().level.name : "portable";
+  const { name } = levelOf(session(), problem);
+  const level = isForward && (splits === 1 || name === "half") ? name : "portable";
   return {
     ...common,
     splits,

@@ -1,6 +1,7 @@
 /** A session: one adapter's device with its queue, memory and compiled kernels. After a loss of the device a new one begins. */
 import { UnsupportedError } from "../core/errors.ts";
-import { type Capabilities, LEVELS, type LevelName } from "./levels.ts";
+import type { MatrixText } from "./attention/matrices.ts";
+import { BASES, type Capabilities, type Level, type LevelName, MATRICES, matricesOf } from "./levels.ts";
 import { type GpuStorage, Memory } from "./memory.ts";
 import { type Compiled, type KernelVerdict, Queue } from "./queue.ts";
 import type { RowTile } from "./tile.ts";
@@ -16,7 +17,12 @@ const LIMITS = [
 ] as const;
 
 /** Features that are asked for where the adapter has them. */
-const FEATURES = ["subgroups"] as const satisfies readonly GPUFeatureName[];
+const FEATURES = ["subgroups", "shader-f16", MATRICES as GPUFeatureName] as const;
+
+/** Configurations of matrices are a draft. */
+interface AdapterInfo extends GPUAdapterInfo {
+  readonly subgroupMatrixConfigs?: Parameters<typeof matricesOf>[0];
+}
 
 /** GPUShaderStage.COMPUTE. */
 const COMPUTE = 4;
@@ -38,12 +44,14 @@ export class GpuSession {
   readonly adapter: GPUAdapter;
   readonly queue: Queue;
   readonly memory: Memory;
-  /** The level of the forward kernel. */
-  level = LEVELS[0];
+  /** The levels of the forward kernel: the one of all dtypes, then those of fewer, which are used where they can. */
+  levels: readonly Level[] = [BASES[0]];
+  /** The text of products by matrices, loaded where that level is requested. */
+  matrixText: MatrixText | undefined;
   /** Why levels are not used. */
   readonly refusals = new Map<LevelName, string>();
-  /** Tiles that `tune` chose, by the number of groups of 32 columns of the output. */
-  readonly tiles = new Map<number, RowTile>();
+  /** Tiles that `tune` chose, by level and the number of groups of 32 columns of the output. */
+  readonly tiles = new Map<string, RowTile>();
   /** Why the device is lost. */
   lost: string | undefined;
   /** The adapter in words. */
@@ -61,7 +69,7 @@ export class GpuSession {
     this.device = device;
     this.queue = new Queue(device);
     this.memory = new Memory(device, this.queue);
-    const { vendor, architecture, device: model, description, subgroupMinSize = 0 } = adapter.info;
+    const { vendor, architecture, device: model, description, subgroupMinSize = 0, subgroupMaxSize = 0, subgroupMatrixConfigs } = adapter.info as AdapterInfo; // biome-ignore format: a row
     this.name = [vendor, architecture, model, description].filter(Boolean).join(" ") || "without a name";
     const { features, limits } = device;
     this.capabilities = {
@@ -70,12 +78,19 @@ export class GpuSession {
       workgroupBytes: limits.maxComputeWorkgroupStorageSize,
       threads: Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),
       subgroupMinSize,
+      subgroupMaxSize,
+      matrices: matricesOf(subgroupMatrixConfigs),
     };
     this.findings = adapters.get(this.name) ?? { faults: new Map(), verdicts: new Map(), untried: new Set() };
     adapters.set(this.name, this.findings);
     device.lost.then(({ message, reason }) => {
       this.lost = message || reason || "no reason given";
     });
+  }
+
+  /** The best level. */
+  get level(): Level {
+    return this.levels[this.levels.length - 1];
   }
 
   /** Requests an adapter and its device. */

@@ -5,9 +5,9 @@
 import { resolve } from "../backend/problem.ts";
 import { tensorOver } from "../core/device/tensor.ts";
 import { sizeOf } from "../core/tensor.ts";
-import { chunksOf, forward, workgroupBytes } from "./attention/forward.ts";
+import { forward, forwardShape, levelOf, tileKey, workgroupBytes } from "./attention/forward.ts";
 import { device } from "./device.ts";
-import { lanesOf, TILES, type TuneCache, type TuneOptions, type TuneResult } from "./levels.ts";
+import { type ForwardShape, TILES, type TuneCache, type TuneOptions, type TuneResult } from "./levels.ts";
 import { forwardFault } from "./self-test/first-use.ts";
 import type { GpuSession } from "./session.ts";
 import { type RowTile, threadsOf } from "./tile.ts";
@@ -35,40 +35,41 @@ export async function fastest(
 /** Measures the tiles that the adapter has memory and threads for and that pass their self-test, and takes the fastest from now on. */
 export async function tune(
   session: GpuSession,
-  { tokens = 1024, size = 64, heads = 8 }: TuneOptions,
+  { tokens = 1024, size = 64, heads = 8, dtype = "float32" }: TuneOptions,
   cache: TuneCache,
   candidates = TILES,
 ): Promise<TuneResult> {
-  const { level, capabilities } = session;
-  const lanes = lanesOf(level, capabilities);
-  const chunks = chunksOf(size);
-  const key = `heed/webgpu tile: ${session.name}; ${level.name}; ${32 * chunks} columns`;
-  const bytes = level.name === "portable" ? level.workgroupBytes : capabilities.workgroupBytes;
-  const fits = candidates.filter(
-    (tile) => workgroupBytes({ tile, lanes }) <= bytes && threadsOf(tile) <= capabilities.threads,
-  );
-  const isRight = async (tile: RowTile) => (await forwardFault(session, { tile, lanes })) === undefined;
-  const text = cache.getItem(key);
-  const stored = fits.find((tile) => textOf(tile) === text);
-  if (stored && (await isRight(stored))) {
-    session.tiles.set(chunks, stored);
-    return { tile: textOf(stored), cached: true, times: {} };
-  }
-  const tiles: RowTile[] = [];
-  for (const tile of fits) if (await isRight(tile)) tiles.push(tile);
+  const { capabilities, tiles: choices } = session;
   const shape = [1, heads, tokens, size];
-  const inputs = [0, 1, 2].map(() => tensorOver(device.allocate("float32", sizeOf(shape)), shape, "float32"));
+  const inputs = [0, 1, 2].map(() => tensorOver(device.allocate(dtype, sizeOf(shape)), shape, dtype));
   const problem = resolve("tune", inputs[0], inputs[1], inputs[2], {});
+  const level = levelOf(session, problem);
+  const shapeWith = (tile: RowTile): ForwardShape => ({ ...forwardShape(session, problem, level), tile });
   const run = async (tile: RowTile, calls: number): Promise<number> => {
     const start = performance.now();
     for (let n = 0; n < calls; n++)
-      for (const t of Object.values(forward(session, problem, { tile, lanes }))) t.dispose();
+      for (const t of Object.values(forward(session, problem, shapeWith(tile)))) t.dispose();
     session.queue.flush();
     await session.device.queue.onSubmittedWorkDone();
     return performance.now() - start;
   };
+  const place = tileKey(level, size);
+  const key = `heed/webgpu tile: ${session.name}; ${place}`;
+  const bytes = level.name === "portable" ? level.workgroupBytes : capabilities.workgroupBytes;
+  const fits = candidates.filter(
+    (tile) => workgroupBytes(shapeWith(tile)) <= bytes && threadsOf(tile) <= capabilities.threads,
+  );
+  const isRight = async (tile: RowTile) => (await forwardFault(session, shapeWith(tile))) === undefined;
   const { dispatches } = session.queue;
   try {
+    const text = cache.getItem(key);
+    const stored = fits.find((tile) => textOf(tile) === text);
+    if (stored && (await isRight(stored))) {
+      choices.set(place, stored);
+      return { tile: textOf(stored), cached: true, times: {} };
+    }
+    const tiles: RowTile[] = [];
+    for (const tile of fits) if (await isRight(tile)) tiles.push(tile);
     // Compiles, and finds out how many calls are long enough.
     const counts = new Map<RowTile, number>();
     for (const tile of tiles) {
@@ -80,7 +81,7 @@ export async function tune(
       return (await run(one, calls)) / calls;
     });
     const chosen = tile ?? level.tile;
-    session.tiles.set(chunks, chosen);
+    choices.set(place, chosen);
     cache.setItem(key, textOf(chosen));
     return { tile: textOf(chosen), cached: false, times };
   } finally {

@@ -15,6 +15,8 @@ const ATTENTION = "src/api/attention.test.ts";
 const GPU_DECODE = ["tests/conformance/webgpu-decode.test.ts"];
 const GPU_MAP = ["tests/conformance/webgpu-map.test.ts"];
 const GPU = ["tests/conformance/webgpu.test.ts"];
+const GPU_HALF = ["tests/conformance/webgpu-half.test.ts"];
+const GPU_COUNTS = ["tests/conformance/webgpu-counts.test.ts"];
 const FAMILIES = "tests/golden/families.test.ts";
 const SCORE = ["src/masks/masks.test.ts", "src/masks/scores.test.ts"];
 const BOUNDS = "src/masks/expression/bounds.test.ts";
@@ -226,6 +228,12 @@ export const FAULTS = [
   { name: "on a GPU a split reads the keys of the next one", file: "src/webgpu/attention/forward.ts", find: "min(runTo(r) / 2, splitEnd)", put: "min(runTo(r) / 2, splitEnd + 32)", tests: GPU_DECODE },
   { name: "on a GPU a merge of splits leaves out the last one", file: "src/webgpu/attention/forward.ts", find: "  var total = 0.0;\n  for (var s = 0; s < splits(); s++)", put: "  var total = 0.0;\n  for (var s = 0; s < splits() - 1; s++)", tests: GPU_DECODE },
   { name: "on a GPU a merge of splits weighs all alike", file: "src/webgpu/attention/forward.ts", find: "select(exp(x - m), 0.0, isEmpty)", put: "select(1.0, 0.0, isEmpty)", tests: GPU_DECODE },
+  { name: "on a GPU the second column of a pair is the first", file: "src/webgpu/tile.ts", find: "(x.xz >> vec2u(16u))", put: "(x.xz & vec2u(0xffffu))", tests: GPU_HALF },
+  { name: "on a GPU pairs begin at odd columns", file: "src/webgpu/attention/forward.ts", find: "every((x) => x % 2 === 0)", put: "every((x) => x % 1 === 0)", tests: GPU_HALF },
+  { name: "on a GPU a pair past the last row is that of another", file: "src/webgpu/tile.ts", find: "select(0u, x, i < ${rows} && d < ${columns})", put: "select(0u, x, d < ${columns})", tests: GPU_HALF },
+  { name: "matrices multiply weights above 1", file: "src/webgpu/attention/forward.ts", find: " && dropoutP === 0", put: "", tests: GPU_COUNTS },
+  { name: "matrices leave out the second parts of weights", file: "src/webgpu/attention/matrices.ts", find: '["qs", "rests"]', put: '["qs"]', tests: GPU_COUNTS },
+  { name: "matrices of sums in float16 are taken", file: "src/webgpu/levels.ts", find: ' && one.resultComponentType === "f32"', put: "", tests: ["src/webgpu/levels.test.ts"] },
   { name: "on a GPU a map's last key of a column is that of the next one", file: "src/webgpu/attention/map.ts", find: "j < min(right, ", put: "j < min(right + 1, ", tests: GPU_MAP },
   { name: "on a GPU a map counts the queries after its row", file: "src/webgpu/attention/map.ts", find: " || i >= rowEnd", put: "", tests: GPU_MAP },
   { name: "on a GPU a map divides by the queries alone", file: "src/webgpu/attention/map.ts", find: "(rowEnd - rowFrom) * (right - left)", put: "(rowEnd - rowFrom)", tests: GPU_MAP },

@@ -11,31 +11,37 @@
 
 import type { Problem } from "../../backend/problem.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
-import { operandOf, outputShape, rowShape } from "../../core/shape.ts";
+import { type Operand, operandOf, outputShape, rowShape } from "../../core/shape.ts";
 import type { State } from "../../core/state.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { float32, uninitialized } from "../device.ts";
 import { KernelParams, run, runEach } from "../kernel.ts";
-import { type ForwardShape, lanesOf } from "../levels.ts";
+import { type ForwardShape, type Level, shapeOf } from "../levels.ts";
 import type { GpuStorage } from "../memory.ts";
 import { inDtype } from "../ops/array.ts";
 import type { GpuSession } from "../session.ts";
 import {
   arraysOf,
+  bytesOf,
   declare,
   each,
   entry,
+  halves,
   isShared,
   loadColumns,
   OPERANDS,
   ORIGINS,
   ofThread,
+  PAIRS,
   PORTABLE,
   product,
+  readTile,
   TILE,
+  type TileArrays,
   threadsOf,
 } from "../tile.ts";
 import { KernelCall, LOWEST } from "./call.ts";
+import type { MatrixText } from "./matrices.ts";
 import { defineRuns, keyRuns, tileRows } from "./runs.ts";
 
 /** Columns of the output that a workgroup computes. */
@@ -49,13 +55,41 @@ export function splitsOf({ shape: { Nq, Nk, dv } }: Problem): number {
   return Nq <= FEW && dv > 0 && Nk >= 2 * SPLIT ? Math.ceil(Nk / SPLIT) : 1;
 }
 
-/** How the kernel of a problem is printed. Split keys have few rows: the portable level. */
-export function forwardShape({ level, capabilities, tiles }: GpuSession, problem: Problem): ForwardShape {
-  const { Nq, dv } = problem.shape;
-  if (splitsOf(problem) > 1) return { tile: PORTABLE, lanes: 0 };
-  const tile = Nq > TILE ? (tiles.get(chunksOf(dv)) ?? level.tile) : PORTABLE;
-  return { tile, lanes: lanesOf(level, capabilities) };
+/** True where pairs of columns of an operand of 16 bits are words. */
+const isPaired = (size: number, { column, row, head, base }: Operand): boolean =>
+  column === 1 && [size, row, head, ...base].every((x) => x % 2 === 0);
+
+/** The best level that computes a problem: those above the base take query, key and value of one 16-bit dtype, in pairs of columns. */
+export function levelOf({ levels }: GpuSession, { shape, dtype, dropoutP }: Problem): Level {
+  const { query, key, value, Nq, dk, dv } = shape;
+  const isHalf =
+    (dtype === "float16" || dtype === "bfloat16") &&
+    [query, key].every((x) => x.tensor.dtype === dtype && isPaired(dk, x)) &&
+    value.tensor.dtype === dtype &&
+    isPaired(dv, value);
+  const takes = {
+    half: isHalf,
+    // Dropout multiplies weights, which then may exceed what float16 has.
+    matrices: isHalf && dtype === "float16" && Nq > TILE && dropoutP === 0,
+  };
+  return levels.findLast(({ name }) => takes[name as "half"] ?? true) as Level;
 }
+
+/** How the kernel of a problem is printed. Split keys have few rows: the portable tile. */
+export function forwardShape(
+  session: GpuSession,
+  problem: Problem,
+  level = levelOf(session, problem),
+): ForwardShape {
+  const { levels, capabilities, tiles } = session;
+  const { Nq, dv } = problem.shape;
+  const shape = shapeOf(level, levels[0], capabilities, problem.dtype as "float16");
+  if (splitsOf(problem) > 1) return { ...shape, tile: PORTABLE, lanes: 0 };
+  return { ...shape, tile: Nq > TILE ? (tiles.get(tileKey(level, dv)) ?? level.tile) : PORTABLE };
+}
+
+/** The key of a tile that `tune` chose. */
+export const tileKey = ({ name }: Level, dv: number): string => `${name}; ${TILE * chunksOf(dv)} columns`;
 
 /** Groups of 32 columns of the output that a workgroup computes. */
 export const chunksOf = (dv: number): number => Math.min(COLUMNS / TILE, Math.ceil(dv / TILE));
@@ -88,7 +122,9 @@ export function forward(
   const parts = Math.max(1, Math.ceil(dv / COLUMNS));
   call.params.lets({ rowTiles: tiles, parts });
   const isGuarded = problem.score !== undefined || problem.tensors.length > 0;
+  const matrices = shape.matrices && session.matrixText?.(shape);
   const body = forwardText({
+    matrices,
     chunks: chunksOf(dv),
     shape,
     isGuarded,
@@ -101,7 +137,7 @@ export function forward(
   call.enqueue(session, run, {
     outputs: { o, lse: l },
     body,
-    enables: shape.lanes > 0 ? ["subgroups"] : [],
+    enables: matrices ? matrices.enables : shape.lanes > 0 ? ["subgroups"] : [],
     workgroups: B * Hq * tiles * parts * splits,
   });
   if (partial) {
@@ -155,6 +191,8 @@ function mergeSplits(
 }
 
 interface ForwardSpec {
+  /** The text of products by matrices, where the shape has them. */
+  readonly matrices: ReturnType<MatrixText> | undefined;
   /** Groups of 32 columns of the output. */
   readonly chunks: number;
   readonly shape: ForwardShape;
@@ -171,9 +209,17 @@ interface ForwardSpec {
 const exchanged = ({ tile, lanes }: ForwardShape): number =>
   lanes === 8 ? 0 : ((threadsOf(tile) / Math.max(1, lanes)) * tile.perThread) / 4;
 
+/** Workgroup memory of a kernel. */
+function memoryOf(shape: ForwardShape): TileArrays {
+  const exchange = exchanged(shape);
+  return {
+    ...arraysOf(shape.tile, shape.storage),
+    ...(exchange > 0 && { red: ["vec4f", exchange] as const }),
+  };
+}
+
 /** Bytes of workgroup memory of a kernel. */
-export const workgroupBytes = (shape: ForwardShape): number =>
-  16 * Object.values(arraysOf(shape.tile)).reduce((a, b) => a + b, exchanged(shape));
+export const workgroupBytes = (shape: ForwardShape): number => bytesOf(memoryOf(shape));
 
 /**
  * TOTALg = `join` of PARTg over the 8 threads of a row, for each group g of 4 rows, in pairs: ((0 1) (2 3)) ((4 5) (6 7)), so that all levels
@@ -205,15 +251,15 @@ function reduceRow(
 
 // long: the text of one kernel, in the order in which it runs
 function forwardText(spec: ForwardSpec): string {
-  const { chunks, shape, isGuarded, isSplit, hasDropout, hasSinks, negativeInfinity } = spec;
-  const { tile } = shape;
+  const { matrices, chunks, shape, isGuarded, isSplit, hasDropout, hasSinks, negativeInfinity } = spec;
+  const { tile, storage } = shape;
   const { rows, perThread } = tile;
   const groups = perThread / 4;
   /** The rows of a thread, its groups of 4 rows, its 4 keys. */
   const eachRow = (line: (y: number) => string) => each(perThread, line);
   const eachGroup = (line: (g: number) => string) => each(groups, line);
   const of = (name: string, y: number) => `${name}${y >> 2}[${y & 3}]`;
-  const ps = isShared(tile) ? "qs" : "ps";
+  const ps = isShared(tile, storage) ? "qs" : "ps";
   const cell = (x: string | number, g: number) => `${ps}[${ofThread(`(tx * 4 + ${x})`, g, tile)}]`;
   const fourOf = (g: number, line: (y: number) => string) =>
     [0, 1, 2, 3].map((y) => line(4 * g + y)).join(", ");
@@ -221,11 +267,18 @@ function forwardText(spec: ForwardSpec): string {
     each(4, (x) => eachGroup((g) => `${cell(x, g)} = vec4f(${fourOf(g, (y) => `${name}${y}[${x}]`)});`));
   const outputs = (line: (n: number, y: number) => string) =>
     each(chunks, (c) => eachRow((y) => line(perThread * c + y, y)));
-  const exchange = exchanged(shape);
+  const read = storage === "float32" ? "Of" : "Pair";
+  const readQ = (i: string, d: string) => `q${read}(qAt, ${i}, ${d})`;
+  const readK = (j: string, d: string) => `k${read}(kAt, ${j}, ${d})`;
+  const addKeys = (c: number) => `for (var key = 0; key < keys; key++) {
+      ${eachGroup((g) => `let p${g} = ${ps}[${ofThread("key", g, tile)}];`)}
+      let v = ${readTile(storage, "ks", "key * 8 + tx")};
+      ${eachRow((y) => `o${perThread * c + y} += select(${of("p", y)} * v, vec4f(0), ${of("p", y)} < 0.0);`)}
+    }`;
   return `
-${OPERANDS}
-${declare({ ...arraysOf(tile), ...(exchange > 0 && { red: exchange }) })}
-${entry("rowTiles()", "Hq()", isSplit ? "head / Hq() % B()" : undefined, threadsOf(tile))}${ORIGINS}
+${storage === "float32" ? OPERANDS : PAIRS}${halves(storage)}
+${declare(memoryOf(shape))}${matrices?.functions ?? ""}
+${entry("rowTiles()", "Hq()", isSplit ? "head / Hq() % B()" : undefined, threadsOf(tile), matrices?.builtins)}${ORIGINS}
   let split = ${isSplit ? "head / Hq() / B()" : "0"};
   let oAt = o_at(${isSplit ? "split * B() + b" : "b"}, h);
   let splitFrom = ${isSplit ? `split * ${SPLIT}` : "0"};
@@ -241,14 +294,8 @@ ${entry("rowTiles()", "Hq()", isSplit ? "head / Hq() % B()" : undefined, threads
     let partial = runTo(r) % 2 == 1;
     for (var key0 = max(runFrom(r), splitFrom); key0 < to; key0 += 32) {
     // 1 s = q·kᵀ, then scale, score mods and masks
-    ${product(
-      "s",
-      "dk()",
-      (i, d) => `qOf(qAt, ${i}, ${d})`,
-      (j, d) => `kOf(kAt, ${j}, ${d})`,
-      tile,
-    )}
-    ${isShared(tile) ? "workgroupBarrier();" : ""}
+    ${matrices ? matrices.scores(readQ, readK) : product("s", "dk()", readQ, readK, tile, storage)}
+    ${isShared(tile, storage) ? "workgroupBarrier();" : ""}
     let j0 = key0 + tx * 4;
     let i0 = row0 + ty * ${perThread};
     let guarded = ${isGuarded ? "true" : "partial || key0 + 32 > Nk()"};
@@ -281,19 +328,15 @@ ${entry("rowTiles()", "Hq()", isSplit ? "head / Hq() % B()" : undefined, threads
       ${eachRow((y) => `p${y} = select(p${y}, vec4f(-1), s${y} == vec4f(LOWEST));`)}
     }
     ${storeCells("p")}
+    ${matrices?.weights ?? ""}
     ${outputs((n, y) => `o${n} *= ${of("alpha", y)};`)}
     let keys = min(32, Nk() - key0);
     // 4 o += p·v; a masked cell adds nothing, whatever v is
     ${each(
       chunks,
       (c) => `workgroupBarrier();
-    ${loadColumns(`e0 + ${32 * c}`, (row, e) => `vOf(vAt, key0 + ${row}, ${e})`, tile)}
-    workgroupBarrier();
-    for (var key = 0; key < keys; key++) {
-      ${eachGroup((g) => `let p${g} = ${ps}[${ofThread("key", g, tile)}];`)}
-      let v = ks[key * 8 + tx];
-      ${eachRow((y) => `o${perThread * c + y} += select(${of("p", y)} * v, vec4f(0), ${of("p", y)} < 0.0);`)}
-    }`,
+    ${loadColumns(`e0 + ${32 * c}`, (row, e) => `v${read}(vAt, key0 + ${row}, ${e})`, tile, storage)}
+    ${matrices ? matrices.addKeys(c, addKeys(c)) : `workgroupBarrier();\n${addKeys(c)}`}`,
     )}
     ${chunks === 0 ? "workgroupBarrier();" : ""}
     }

@@ -65,7 +65,9 @@ export const forwardCase = (shape: ForwardShape): TestCase => ({
   kernel: forwardName(shape),
   run(m) {
     const M = shape.tile.rows + 1;
-    const inputs = [[1, 2, M, 36], [1, 1, 73, 36], [1, 1, 73, 34]].map((size, n) => m.input(n + 1, size)); // biome-ignore format: a row
+    const { storage } = shape;
+    const dtype = storage === "matrices" ? "float16" : storage;
+    const inputs = [[1, 2, M, 36], [1, 1, 73, 36], [1, 1, 73, 34]].map((size, n) => m.input(n + 1, size, undefined, dtype)); // biome-ignore format: a row
     const problem = resolve("webgpu", inputs[0], inputs[1], inputs[2], { isCausal: "lower-right" });
     return { ...m.forward(problem, shape) };
   },

@@ -6,7 +6,15 @@ import { outsideScopes } from "../../core/arena.ts";
 import { HeedError, messageOf, UnsupportedError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { SelfTests } from "../device.ts";
-import { type ForwardShape, LEVELS, type LevelName, lanesOf, levelReason } from "../levels.ts";
+import {
+  BASES,
+  type ForwardShape,
+  type Level,
+  type LevelName,
+  levelReason,
+  NARROW,
+  shapeOf,
+} from "../levels.ts";
 import type { Compiled, KernelVerdict } from "../queue.ts";
 import type { GpuSession } from "../session.ts";
 import {
@@ -149,31 +157,52 @@ export async function forwardFault(session: GpuSession, shape: ForwardShape): Pr
   return faults.get(test.kernel);
 }
 
-/** Takes the best level that the adapter has and whose kernel passes its test, or the one that is requested. */
+/** Why a level above a base is not used on an adapter, by what it lacks or by its self-test; undefined where it is. */
+async function refusedReason(
+  session: GpuSession,
+  level: Level,
+  base: Level,
+): Promise<Error | string | undefined> {
+  const { capabilities, refusals } = session;
+  const refused =
+    levelReason(level, capabilities) ?? (await forwardFault(session, shapeOf(level, base, capabilities)));
+  if (refused !== undefined) refusals.set(level.name, messageOf(refused));
+  return refused;
+}
+
+/** Takes the best levels that the adapter has and whose kernels pass their tests, or the one that is requested with those below it. */
 async function begin(session: GpuSession, requested: LevelName | undefined): Promise<void> {
-  const { capabilities, refusals, name } = session;
-  const levels =
-    requested === undefined ? [...LEVELS].reverse() : LEVELS.filter((one) => one.name === requested);
-  let fault: Error | undefined;
-  for (const level of levels) {
-    const reason = levelReason(level, capabilities);
-    if (reason === undefined)
-      fault = await forwardFault(session, { tile: level.tile, lanes: lanesOf(level, capabilities) });
-    const refused = reason ?? fault?.message;
-    if (refused === undefined) {
-      session.level = level;
-      return;
-    }
-    refusals.set(level.name, refused);
-  }
-  throw (
-    fault ??
-    new UnsupportedError(
+  const refuse = (refused: Error | string | undefined): never => {
+    if (refused instanceof Error) throw refused;
+    const { name: adapter } = session;
+    throw new UnsupportedError(
       "level",
-      `webgpu: the level "${requested}" does not run on the adapter ${name}: ${refusals.get(requested as LevelName)}; without the option level the best one that runs is taken`,
-      { level: requested, adapter: name },
-    )
-  );
+      `webgpu: the level "${requested}" does not run on the adapter ${adapter}: ${refused}; without the option level the best one that runs is taken`,
+      { level: requested, adapter },
+    );
+  };
+  const one = BASES.find(({ name }) => name === requested);
+  let base: Level | undefined;
+  let refused: Error | string | undefined;
+  for (const level of one ? [one] : [...BASES].reverse()) {
+    refused = await refusedReason(session, level, level);
+    if (refused === undefined) base = level;
+    if (base) break;
+  }
+  if (!base) return refuse(refused);
+  const levels = [base];
+  for (const level of one ? [] : NARROW) {
+    const isRequested = level.name === requested;
+    // An experimental feature is not used where nobody asked for it; the level below `matrices` may be missing.
+    if (level.name === "matrices" && !isRequested) continue;
+    if (isRequested && level.name === "matrices")
+      ({ matrixText: session.matrixText } = await import("../attention/matrices.ts"));
+    refused = await refusedReason(session, level, base);
+    if (refused === undefined) levels.push(level);
+    else if (isRequested) refuse(refused);
+    if (isRequested) break;
+  }
+  session.levels = levels;
 }
 
 /** The self-tests. */

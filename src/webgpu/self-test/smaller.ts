@@ -12,9 +12,9 @@ export interface InputMaker {
   input(seed: number, shape: readonly number[], f?: (x: number) => number, dtype?: DType): Tensor;
 }
 
-/** A size that has as many groups of 32 columns as `size`. */
+/** A size that has as many groups of 32 columns as `size`, and is even where `size` is. */
 const narrow = (size: number): number =>
-  Math.max(0, Math.min(size, TILE * (Math.ceil(Math.min(size, COLUMNS) / TILE) - 1) + 3));
+  Math.max(0, Math.min(size, TILE * (Math.ceil(Math.min(size, COLUMNS) / TILE) - 1) + 4));
 
 /** Replaces the tables of an expression that are on another device. */
 function hosted<E extends Expression>(expr: E, tables: ReadonlyMap<Table, Table>): E {

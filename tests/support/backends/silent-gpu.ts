@@ -1,6 +1,13 @@
 /** A GPU that computes nothing and writes down what it is asked for: the texts of kernels and the workgroups of each dispatch. */
 const nothing = () => undefined;
 
+/** Matrices that an adapter multiplies. */
+const subgroupMatrixConfigs = [
+  { componentType: "f16", resultComponentType: "f16", M: 16, N: 16, K: 16 },
+  { componentType: "f16", resultComponentType: "f32", M: 8, N: 8, K: 8 },
+  { componentType: "f16", resultComponentType: "f32", M: 16, N: 16, K: 16 },
+];
+
 /** The GPU and its lists. */
 export function silentGpu(features: readonly string[] = [], subgroupMinSize = 0) {
   const codes: string[] = [];
@@ -41,7 +48,15 @@ export function silentGpu(features: readonly string[] = [], subgroupMinSize = 0)
     createShaderModule: ({ code }: { code: string }) => void codes.push(code),
     destroy: nothing,
   };
-  const info = { vendor: "silent", architecture: "", device: "", description: "", subgroupMinSize };
+  const info = {
+    vendor: "silent",
+    architecture: "",
+    device: "",
+    description: "",
+    subgroupMinSize,
+    subgroupMaxSize: subgroupMinSize,
+    subgroupMatrixConfigs,
+  };
   const adapter = { info, limits, features: new Set(features), requestDevice: async () => device };
   return { gpu: { requestAdapter: async () => adapter } as unknown as GPU, codes, workgroups };
 }

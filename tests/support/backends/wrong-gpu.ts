@@ -3,6 +3,7 @@ import type { WebGpuOptions } from "heed/webgpu";
 
 /** What an adapter lacks. */
 interface Lacks {
+  /** A part of the names of features. */
   readonly feature?: string;
   readonly limits?: Readonly<Record<string, number>>;
 }
@@ -24,13 +25,17 @@ export function wrongGpu(
         get: (all, key) => lacks.limits?.[key as string] ?? Reflect.get(all, key),
       });
       Object.defineProperty(adapter, "limits", { value: limits });
-      const features = new Set([...adapter.features].filter((feature) => feature !== lacks.feature));
+      const features = new Set(
+        [...adapter.features].filter((name) => !lacks.feature || !name.includes(lacks.feature)),
+      );
       Object.defineProperty(adapter, "features", { value: features });
       const requestDevice = adapter.requestDevice.bind(adapter);
-      const { subgroupMinSize, subgroupMaxSize } = adapter.info;
+      const { subgroupMinSize, subgroupMaxSize, subgroupMatrixConfigs } = adapter.info as GPUAdapterInfo & {
+        readonly subgroupMatrixConfigs?: unknown;
+      };
       Object.defineProperty(adapter, "info", {
-        value: { vendor: "wrong", architecture: "", description: name, subgroupMinSize, subgroupMaxSize },
-      });
+        value: { vendor: "wrong", architecture: "", description: name, subgroupMinSize, subgroupMaxSize, subgroupMatrixConfigs },
+      }); // biome-ignore format: two rows
       adapter.requestDevice = async (options) => {
         const granted = await requestDevice(options);
         const compile = granted.createShaderModule.bind(granted);

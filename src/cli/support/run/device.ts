@@ -16,17 +16,17 @@ export const DEVICE_HELP = {
   device: "DEVICE  cpu (default) or gpu: WebGPU, in Node with the package webgpu (npm install webgpu)",
 } as const;
 
-/** The npm package that gives Node a WebGPU (Dawn). */
-const PACKAGE = "webgpu";
+/** The npm package that gives Node a WebGPU (Dawn), and its switches for matrices of subgroups, a draft. */
+const [PACKAGE, DRAFTS] = ["webgpu", "enable-dawn-features=allow_unsafe_apis,use_vulkan_memory_model"];
 
 /** The entry point of WebGPU: the runtime's own, or that of the package. */
-async function entryPoint(): Promise<WebGpuOptions["gpu"]> {
+async function entryPoint(flags: readonly string[]): Promise<WebGpuOptions["gpu"]> {
   const { gpu } = (globalThis.navigator ?? {}) as { readonly gpu?: WebGpuOptions["gpu"] };
   if (gpu !== undefined) return gpu;
   try {
     // A name in a variable: the package is installed by the user, so bundlers may not resolve it.
     const module: { create(flags: readonly string[]): WebGpuOptions["gpu"] } = await import(PACKAGE);
-    return module.create([]);
+    return module.create(flags);
   } catch (error) {
     const isMissing = (error as { readonly code?: string }).code === "ERR_MODULE_NOT_FOUND";
     throw new UnsupportedError(
@@ -39,10 +39,10 @@ async function entryPoint(): Promise<WebGpuOptions["gpu"]> {
   }
 }
 
-/** Starts the GPU. Throws an UnsupportedError that says why there is none, and what to do. */
-export async function startGpu(): Promise<WebGpuDevice> {
+/** Starts the GPU, at a level. Throws an UnsupportedError that says why there is none, and what to do. */
+export async function startGpu(level?: WebGpuOptions["level"]): Promise<WebGpuDevice> {
   const { webgpu } = await import("../../../webgpu/index.ts");
-  return webgpu({ gpu: await entryPoint() });
+  return webgpu({ gpu: await entryPoint(level === "matrices" ? [DRAFTS] : []), level });
 }
 
 /** The devices of `--device`, which bench takes several times. */
