@@ -299,3 +299,10 @@ test("a wrong guess gets a reason, the right one none", async () => {
     }
   }
 });
+
+test("no line ends between a number and its percent sign", () => {
+  for (const name of PAGES) {
+    const text = files.get(`${name}.html`)!.replaceAll(/<(pre|svg).*?<\/\1>/gs, "");
+    expect(text.match(/.{0,40}\d %/g) ?? [], name).toEqual([]);
+  }
+});

@@ -55,3 +55,15 @@ test("word2vec: words with the same neighbors come from any directions to one, a
   // The query of a trained word is not dragged.
   expect(page.picture((await viewOf("arrows", { mode: "trained" })) as never)).not.toContain("query:");
 });
+
+test("each score is in the picture, wide and narrow, and has no color of keys", async () => {
+  const view = (await viewOf("arrows")) as { numbers: ArrowsNumbers };
+  for (const wide of [true, false]) {
+    const picture = page.picture({ ...view, wide } as never);
+    for (const score of view.numbers.scores)
+      expect(picture, wide ? "wide" : "narrow").toContain(`>${score.toFixed(2).replace("-", "−")}<`);
+  }
+  const scores = /data-name="scores">(.*?)<\/g>/.exec(page.picture({ ...view, wide: true } as never))![1];
+  expect(scores).toContain("<rect");
+  expect(scores).not.toMatch(/class="fk/);
+});

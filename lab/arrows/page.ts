@@ -147,13 +147,18 @@ function barsAt(wide: boolean) {
 /** Scores and shares, a row for each key. */
 function bars({ numbers: n, wide }: PageView): string {
   const { left, top, step, height, shareTop, score, share: x } = barsAt(wide);
-  const rows = n.words.map((word, j) =>
-    text(left - 10, top + j * step + (wide ? 28 : 17), word, { class: "end tk" }),
+  const rows = n.words.map(
+    (word, j) =>
+      text(left - 10, top + j * step + (wide ? 28 : 12), word, { class: "end tk" }) +
+      // A narrow picture has no bars of scores.
+      (wide
+        ? ""
+        : text(left - 10, top + j * step + 26, signed(n.scores[j], 2), { class: "end s11 mono second" })),
   );
   const scores = n.scores.map((value, j) => {
     const [y, end] = [top + j * step, score(value)];
     return (
-      rect(score(0), y, Math.abs(end - score(0)) < 1 ? score(0) + 1 : end, y + 10, { class: "fk soft" }) +
+      rect(score(0), y, Math.abs(end - score(0)) < 1 ? score(0) + 1 : end, y + 10, { class: "fthird soft" }) +
       text(end + (value < 0 ? -5 : 5), y + 10, signed(value, 2), {
         class: `s11 mono ${value < 0 ? "end" : ""}`,
       })
@@ -171,9 +176,9 @@ function bars({ numbers: n, wide }: PageView): string {
       })
     );
   });
-  const title = /* text */ wide ? "score q·k ÷ √2, and its share" : "shares";
+  const title = wide ? "score q·k ÷ √2, and its share" : "score, share";
   return [
-    text(wide ? left - 60 : left, top - 30, title, { class: "second s12" }),
+    text(wide ? left - 60 : left - 44, top - 30, title, { class: "second s12" }),
     ...rows,
     wide ? line(score(0), top - 8, score(0), top + 4 * step + 14, "lline") : "",
     named("scores", wide ? scores.join("") : ""),
@@ -237,7 +242,7 @@ export const page = definePage<Arrows, ArrowsNumbers>({
             75,
             "You expected a little more. But doubled scores double every difference, and a ratio of shares is e to the power of a difference: it is squared.",
           ],
-          [97, 100, "Nearly: but a share is 100 % only where all other scores are infinitely lower."],
+          [97, 100, "Nearly: but a share is 100 % only where all other scores are infinitely lower."],
         ],
         show: { mode: "free", x: 2.4, y: 3.2 },
         mark: (guess, { wide }) => {

@@ -211,6 +211,8 @@ test("the picture of the layer has the numbers of the chosen word, wide and narr
     const drawn = picture({ ...view, wide });
     for (const value of view.numbers.steps.flatMap((rows) => rows[2]))
       expect(drawn).toContain(`>${value.toFixed(wide ? 2 : 1).replace("-", "−")}<`);
+    // What is below 0 has no color of keys.
+    expect(drawn).not.toContain('class="fk"');
   }
   expect(page.table(view).rows.map(([, first]) => first)).toEqual(
     view.numbers.steps.map((rows) => Number(rows[2][0].toFixed(4))),

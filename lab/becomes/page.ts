@@ -70,7 +70,7 @@ export const page = definePage<Becomes, BecomesNumbers>({
       }) => html`<p>The shares of a word say where it looks. What it takes home is a vector: the values of all words, each times its share, added up. Papers call it a <em>context vector</em>, and the word is then <em>contextual</em>.</p>
 <p class="formula"><math><msub><mi>c</mi><mi>i</mi></msub><mo>=</mo><munder><mo>∑</mo><mi>j</mi></munder><msub><mi>α</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><msub><mi>v</mi><mi>j</mi></msub></math></p>
 <p>Here is the head of the first page again, layer 0, head 4 of MiniLM, on “flies” in <b>time flies like an arrow</b>. It takes ${percent(n!.modelShares[TIME])} from “time”, so its context vector is almost ${n!.modelShares[TIME].toFixed(2)} × the value of “time”, which points to the right. The value of “fruit”, from <b>fruit flies like a banana</b>, points up. The cosine of the two is ${signed(n!.apart, 2)}: 1 is the same direction, 0 is nothing in common.</p>
-<p><b>Drag a share.</b> The others keep their proportions, and the sum stays 100 %. Give “fruit” ${percent(n!.fruitShare)}, as in its own sentence, and “flies” takes home nearly what it takes there, the upper ring.</p>
+<p><b>Drag a share.</b> The others keep their proportions, and the sum stays 100 %. Give “fruit” ${percent(n!.fruitShare)}, as in its own sentence, and “flies” takes home nearly what it takes there, the upper ring.</p>
 <p class="still">On paper and without JavaScript nothing can be dragged: the picture has the model’s shares.</p>
 <p>And the word? The context vector is mixed by W<sup>O</sup> and added to the word’s own vector and to what the eleven other heads give. These stay as in the model. The result has a cosine of ${n!.near[0].toFixed(3)} with “runs” and of ${n!.near[1].toFixed(3)} with “insect”, after the same attention in sentences of their own. Take from “time”, and “flies” moves from “runs” to “insect”: not far, for this is one head of the first layer.</p>`,
     },
@@ -117,7 +117,7 @@ export const page = definePage<Becomes, BecomesNumbers>({
       title: "Which head did it?",
       state: { shown: "path", layer: 6 },
       text: () =>
-        html`<p>In head 4 of the first layer (layer 0, head 4: both are counted from 0), “flies” gives 80 % of its attention to “time” and, in the other sentence, 81 % to “fruit”. Does that matter? Turn this head off in both sentences: its output becomes zeros, and all later layers are computed again.</p>`,
+        html`<p>In head 4 of the first layer (layer 0, head 4: both are counted from 0), “flies” gives 80 % of its attention to “time” and, in the other sentence, 81 % to “fruit”. Does that matter? Turn this head off in both sentences: its output becomes zeros, and all later layers are computed again.</p>`,
       predict: {
         question: "With all heads, the last cosine is 0.631. What is it without this one?",
         start: 63,
@@ -213,7 +213,7 @@ export const page = definePage<Becomes, BecomesNumbers>({
       "What attention returns for a word: the values of all words that it may see, each times its share, added up. The same word has another one in another sentence.",
     ],
     [
-      "A head gives 80 % to a word. What else do you need to know before you say that it matters?",
+      "A head gives 80 % to a word. What else do you need to know before you say that it matters?",
       "What changes when the head is off. Here the cosine of the two meanings rises from 0.63 to 0.77, more than with any other of the 72 heads.",
     ],
   ],

@@ -27,7 +27,7 @@ function picture({ numbers: { steps }, state: { word }, wide }: BecomesView): st
         (value, d) =>
           rect(left + d * w + 1, y(step), left + (d + 1) * w - 1, y(step) + high, {
             rx: 2,
-            class: value < 0 ? "fk" : "fq",
+            class: value < 0 ? "fthird" : "fq",
             "fill-opacity": Math.min(0.6, 0.06 + 0.22 * Math.abs(value)).toFixed(2),
           }) +
           text(left + (d + 0.5) * w, y(step) + high / 2 + 4, signed(value, wide ? 2 : 1), {

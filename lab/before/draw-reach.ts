@@ -42,7 +42,7 @@ export function reach({ recurrent, attention }: Reaches, wide: boolean, isShown:
     line(x0, even, x1, even, "lthird dash"),
     isShown ? curve("recurrent", recurrent, "b") : "",
     curve("attention", attention, "w"),
-    text(x(18), even - 28, "dashed: all words equal, 3 %", { class: "mid third s11 halo" }),
+    text(x(18), even - 28, "dashed: all words equal, 3 %", { class: "mid third s11 halo" }),
     text(x(wide ? 12 : 13), y(-2.5), "attention", { class: `tw bold halo ${small}` }),
     isShown
       ? text(x(wide ? 16.5 : 17), y(-4.9), "recurrent network", { class: `tb bold halo ${small}` })

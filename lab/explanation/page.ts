@@ -246,7 +246,7 @@ export const page = definePage<Explanation, ExplanationNumbers>({
       about: ({ shown, how }) => shown === "all" && how === "hidden",
       text: ({ numbers: n }) => {
         const [start] = rowOf(n);
-        return html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again. In layer ${n.layer}, head ${n.head}, “${n.words[n.query]}” gives the start mark ${weightText(start.weight)}. Hidden, it turns the word by <b>${degrees(start.angle)}</b>: what it took kept the others small.</p>
+        return html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again. In layer ${n.layer}, head ${n.head}, “${n.words[n.query]}” gives the start mark ${weightText(start.weight)}. Hidden, it turns the word by <b>${degrees(start.angle)}</b>: what it took kept the others small.</p>
 <p>Now the links to marks have effects of up to ${degrees(n.strong.largestOfMarks)}, and the weight agrees with the effect: ${number(n.correlation)}. Both answers are right, but to different questions. What does this word add? What does its presence change? Before you ask whether attention is an explanation, say of what.</p>`;
       },
     },
@@ -371,14 +371,14 @@ print(f"{correlation:.4f}")`,
   }),
   tasks: [
     {
-      text: "Find a head that gives one token more than 90 % of its attention, and whose effect is less than 1° (with the weight set to 0).",
+      text: "Find a head that gives one token more than 90 % of its attention, and whose effect is less than 1° (with the weight set to 0).",
       reached: ({ state, numbers: n }) => {
         if (state.how !== "silent") return "With the weight set to 0, not hidden.";
         const without = rowOf(n).filter(({ angle }) => angle < 1);
         if (rowOf(n).some(({ weight }) => weight > 0.9))
-          return without.some(({ weight }) => weight > 0.9) || "More than 90 %, but it has an effect.";
+          return without.some(({ weight }) => weight > 0.9) || "More than 90 %, but it has an effect.";
         return (
-          without.some(({ weight }) => weight > 0.6) && "Little effect. A weight of more than 90 % is wanted."
+          without.some(({ weight }) => weight > 0.6) && "Little effect. A weight of more than 90 % is wanted."
         );
       },
     },
@@ -413,12 +413,12 @@ print(f"{correlation:.4f}")`,
   carry: ({ ownText, data }) => (ownText === "" ? { data } : { ownText }),
   recall: [
     [
-      "Two heads of one layer give the same word 80 % and 100 % of their attention. Which one matters more?",
-      "The weights do not say. Here, without the link of 80 % the word turns by 17°, without the one of 100 % by 3°. Values differ, and so does what later layers do with them.",
+      "Two heads of one layer give the same word 80 % and 100 % of their attention. Which one matters more?",
+      "The weights do not say. Here, without the link of 80 % the word turns by 17°, without the one of 100 % by 3°. Values differ, and so does what later layers do with them.",
     ],
     [
       "What is the difference between setting a weight to 0 and hiding a key?",
-      "Set to 0, the others keep their shares: it shows what the link adds. Hidden, the others grow to 100 %: it shows what the presence of the key changes.",
+      "Set to 0, the others keep their shares: it shows what the link adds. Hidden, the others grow to 100 %: it shows what the presence of the key changes.",
     ],
   ],
   limits:

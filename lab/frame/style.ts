@@ -91,7 +91,7 @@ button.quiet:hover{color:var(--ink);text-decoration:underline}
 .choice button{border:0;border-radius:0}
 .tools{display:flex;flex-wrap:wrap;gap:0 8px;align-items:center;margin-inline-start:-6px}
 .saying{color:var(--second)}
-.anchor{color:var(--third);text-decoration:none;opacity:0}h2:hover>.anchor,.anchor:focus-visible{opacity:1}
+.anchor{position:absolute;color:var(--third);text-decoration:none;opacity:0}h2:hover>.anchor,.anchor:focus-visible{opacity:1}
 .busy{position:absolute;inset:4px 8px auto auto;margin:0;padding:0 8px;border-radius:6px;background:var(--ink);color:var(--paper);visibility:hidden}
 [data-state=computing] .busy{animation:busy 0s .3s forwards}@keyframes busy{to{visibility:visible}}
 .disk-note{display:none;max-inline-size:640px;margin:16px auto;padding:8px 16px;border:1px solid var(--badge);border-radius:6px;font:15px/23px var(--serif)}
@@ -156,7 +156,7 @@ svg .solid{stroke:none}
 svg polygon.lq,svg circle.lq{fill:var(--query)}svg polygon.lk,svg circle.lk{fill:var(--key)}svg polygon.lv,svg circle.lv{fill:var(--value)}svg polygon.lw,svg circle.lw{fill:var(--weight)}svg polygon.lb,svg circle.lb{fill:var(--badge)}svg polygon.link,svg circle.link{fill:var(--ink)}svg polygon.lthird,svg circle.lthird{fill:var(--third)}
 svg .arc{stroke:var(--weight);stroke-opacity:.55;stroke-linecap:round}
 svg .cell{stroke:none}
-svg .dots{stroke:var(--weight);stroke-opacity:.5;stroke-linecap:square;stroke-width:2.5}
+svg .dots{stroke:var(--third);stroke-opacity:.7;stroke-linecap:square;stroke-width:2.5}
 svg .cursor{stroke:var(--ink);stroke-dasharray:3 3;stroke-width:1.5;opacity:0}svg g:focus-visible>.cursor{opacity:1}
 svg .hatched{stroke:var(--hatch);stroke-width:1}
 svg .drag{cursor:ns-resize;touch-action:none}svg .drag.free{cursor:grab}svg .drag.across{cursor:ew-resize}svg .press{cursor:pointer}

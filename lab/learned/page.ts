@@ -110,7 +110,7 @@ function says({ numbers: n }: PageView): string {
     scale: scaleOf({ domain: [0, 1], range: [x, x + width] }),
     attributes: (i) => ({ class: i === n.right ? "fv" : "fthird" }),
     track: { class: "fhover" },
-    label: (i) => (n.says[i] === 0 ? "<0.1 %" : percent(n.says[i])),
+    label: (i) => (n.says[i] === 0 ? "<0.1 %" : percent(n.says[i])),
     labelAttributes: { class: "s12 mono" },
   });
   const words = n.reasons.map((word, i) =>
@@ -378,12 +378,12 @@ for scores in before, after:
       },
     },
     {
-      text: "Find a run and a step at which the model is right with more than 90 %, while this head gives the animal less than 1 %.",
+      text: "Find a run and a step at which the model is right with more than 90 %, while this head gives the animal less than 1 %.",
       reached: (view) => {
         const isLow = share(view) < 0.01;
         if (view.numbers.says[view.numbers.right] > 0.9)
-          return isLow || "The model is right. The head still gives the animal more than 1 %.";
-        return isLow && "The head gives the animal less than 1 %. The model is not right yet.";
+          return isLow || "The model is right. The head still gives the animal more than 1 %.";
+        return isLow && "The head gives the animal less than 1 %. The model is not right yet.";
       },
     },
   ],

@@ -180,7 +180,7 @@ ${
             5,
             "You expected −1e9 to hide. It hides a word only beside scores that are higher, and here no score is.",
           ],
-          [20, 100, "The shares of ten words add up to 100 %, so they cannot all have that much."],
+          [20, 100, "The shares of ten words add up to 100 %, so they cannot all have that much."],
         ],
         show: ({ ownText }) => ({
           mask: wiped(PRESETS.causal, onOf(ownText)),

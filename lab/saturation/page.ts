@@ -285,7 +285,7 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
     ],
   ],
   limits:
-    "A saturated row is not wrong: trained heads often give almost everything to one word, and only a head that starts out saturated cannot learn its way out.",
+    "A saturated row is not wrong: trained heads often give almost everything to one word, and that hinders learning only in a head that does not know yet where to look.",
   trained: {
     text: "See it in the trained model: rows of a head that give nearly everything to one word",
     address: "tired-cat.html#v1/head?l=5&h=11",

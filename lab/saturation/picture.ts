@@ -66,12 +66,9 @@ function shares({ state, numbers: n, wide }: SaturationView): string {
     return (
       rect(column(i), y(0), column(i) + width, y(share), { class: "fw" }) +
       rect(column(i) + 0.5, y(0), column(i) + width - 0.5, y(n.plain[i]), { class: "none lsecond dash" }) +
-      text(
-        band.middle(i),
-        isMoved ? guess - (wide ? 5 : 18) : above,
-        wide || share >= 0.005 ? percent(share) : "≈ 0",
-        { class: `mid mono ${wide ? "s12" : "s11"}${i === top ? " bold" : ""}` },
-      )
+      text(band.middle(i), isMoved ? guess - (wide ? 5 : 18) : above, percent(share), {
+        class: `mid mono ${wide ? "s12" : "s11"}${i === top ? " bold" : ""}`,
+      })
     );
   });
   const title = wide
@@ -100,7 +97,7 @@ function gradients({ numbers: n, wide }: SaturationView): string {
     return (
       (isDot
         ? dotMarks([[x, middle]], 2, { class: "fthird" })
-        : rect(x - 3, middle, x + 3, middle - length, { class: "fb" })) + (wide ? label : "")
+        : rect(x - 3, middle, x + 3, middle - length, { class: "fb" })) + label
     );
   });
   const title = /* text */ wide

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
+import { style } from "../frame/style.ts";
 import { eight, manyRows } from "./compute.ts";
 import { jacobianNorm } from "./jacobian.ts";
 import { page, positionOf, timesAt } from "./page.ts";
@@ -106,4 +107,18 @@ test("the entropy that the second task asks for is in the picture, wide and narr
   const view = await viewOf("saturation", page.steps[3].state as never);
   for (const wide of [true, false])
     expect(page.picture({ ...view, wide } as never)).toContain("mean entropy");
+});
+
+test("a phone has each share and each gradient as a number", async () => {
+  const view = await viewOf("saturation", { times: 8 });
+  const picture = page.picture({ ...view, wide: false } as never);
+  expect(picture).toContain(">0.5\u202f%<");
+  expect(picture).not.toContain("≈");
+  const gradient = /data-name="gradient">(.*?)<\/g>/.exec(picture)![1];
+  expect(gradient.match(/<text/g)).toHaveLength(8);
+  expect(gradient).toContain(">−0.053<");
+});
+
+test("gradients have no color of shares", () => {
+  expect(style(":root")).toContain("svg .dots{stroke:var(--third)");
 });

@@ -37,13 +37,15 @@ export interface ScaleNumbers {
   /** Variance of the products as they are, and after division. */
   readonly variance: number;
   readonly divided: number;
-  /** The first ten products after division, and softmax of them. */
+  /** Queries with ten keys. */
+  readonly rows: number;
+  /** The ten products of the first of them after division, and softmax of them. */
   readonly ten: readonly number[];
   readonly shares: readonly number[];
   /** The ten products before division, rounded as the listings have them, and softmax of those after it. */
   readonly raw: readonly number[];
   readonly listed: readonly number[];
-  /** Mean entropy of softmax over groups of ten, in nats. */
+  /** Mean entropy of softmax over the queries, in nats, and mean of their largest shares. */
   readonly entropy: number;
   readonly largest: number;
   /** Variance of the products for each visited power, before and after division. */
@@ -91,9 +93,10 @@ function products(power: number, seed: number) {
   return drawn;
 }
 
-/** q·k of every pair of tokens of a trained head, in the sentences of "Words". */
-function trained(): Float32Array {
+/** q·k of every pair of tokens of a trained head, in the sentences of "Words", and those of queries with ten keys. */
+function trained() {
   const all: number[] = [];
+  const tens: number[] = [];
   for (const capture of Object.values(CAPTURES)) {
     const { query, key } = scoringOf(capture);
     const [n] = query.shape;
@@ -101,11 +104,13 @@ function trained(): Float32Array {
     for (let i = 0; i < n; i++)
       for (let j = 0; j < n; j++) {
         const weight = weights!.at(i, j);
+        const product = Math.log(weight) + lse.at(i);
         // A weight that is 0 in float32 has no logarithm; such scores are far below the others.
-        if (weight > 0) all.push(Math.log(weight) + lse.at(i));
+        if (weight > 0) all.push(product);
+        if (n === TEN) tens.push(product);
       }
   }
-  return Float32Array.from(all);
+  return { products: Float32Array.from(all), tens: Float32Array.from(tens) };
 }
 
 function varianceOf(numbers: Float32Array): number {
@@ -119,14 +124,16 @@ function varianceOf(numbers: Float32Array): number {
 /** The numbers of a state. */
 export function compute({ power, divisor, visited, data, seed }: Scale): ScaleNumbers {
   const drawn = products(power, seed);
-  const raw = data === "trained" ? trained() : drawn.products;
+  // Of random vectors each query has ten keys.
+  const { products: raw, tens } =
+    data === "trained" ? trained() : { products: drawn.products, tens: drawn.products };
   const dk = data === "trained" ? 32 : 2 ** power;
   const by = divisorOf(divisor, dk);
   const bins = new Array<number>(100).fill(0);
   for (const x of raw) bins[Math.min(99, Math.max(0, Math.floor((x / by + 100) / 2)))]++;
   const variance = varianceOf(raw);
-  const rows = Math.floor(raw.length / TEN);
-  const key = tensor(raw.slice(0, rows * TEN), [rows, TEN, 1]);
+  const rows = tens.length / TEN;
+  const key = tensor(tens, [rows, TEN, 1]);
   const query = tensor(new Float32Array(rows).fill(1), [rows, 1, 1]);
   const { weights } = scaledDotProductAttention(query, key, key, { scale: 1 / by, returnWeights: true });
   const p = weights!.data as Float32Array;
@@ -140,15 +147,16 @@ export function compute({ power, divisor, visited, data, seed }: Scale): ScaleNu
     }
     largest += top;
   }
-  const rounded = [...raw.subarray(0, TEN)].map((x) => Math.round(x * 1000) / 1000 + 0);
+  const rounded = [...tens.subarray(0, TEN)].map((x) => Math.round(x * 1000) / 1000 + 0);
   const powers = data === "trained" ? visited : [...new Set([...visited, power])].sort((a, b) => a - b);
   return {
     bins,
     count: raw.length,
+    rows,
     largestNumber: drawn.largest,
     variance,
     divided: variance / (by * by),
-    ten: [...raw.subarray(0, TEN)].map((x) => x / by),
+    ten: [...tens.subarray(0, TEN)].map((x) => x / by),
     shares: [...p.subarray(0, TEN)],
     raw: rounded,
     listed: softmaxOf(rounded.map((x) => x / by)),

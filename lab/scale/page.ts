@@ -23,6 +23,9 @@ const NAMES: Readonly<Record<string, string>> = {
 
 const dkOf = ({ state }: Pick<PageView, "state">) => (state.data === "trained" ? 32 : 2 ** state.power);
 
+/** Whether the picture speaks of variances: not before the question that asks for one is answered. */
+const hasVariance = ({ state }: Pick<PageView, "state">) => state.line || state.divisor !== "1";
+
 /** Where a part of the picture is. */
 type Area = readonly [x0: number, x1: number, y0: number, y1: number];
 
@@ -38,7 +41,7 @@ function histogram({ numbers: n, state, wide }: PageView, [x0, x1, y0, y1]: Area
     band: bandScale(n.bins.length, [x0, x1], (0.6 * n.bins.length) / (x1 - x0)),
     scale: scaleOf({ domain: [0, Math.max(...n.bins)], range: [y1, y0] }),
     minimum: 1,
-    attributes: { class: "fq" },
+    attributes: { class: "fthird" },
   });
   return [
     text(
@@ -63,7 +66,7 @@ function histogram({ numbers: n, state, wide }: PageView, [x0, x1, y0, y1]: Area
 
 /** A share of ten; a narrow picture has its unit in the title. */
 const tenth = (share: number, wide: boolean) => {
-  const label = share >= 0.005 ? percent(share) : "<1 %";
+  const label = share >= 0.005 ? percent(share) : "<1 %";
   return wide ? label : label.replace(/\s%$/u, "");
 };
 
@@ -82,7 +85,7 @@ function ten({ numbers: n, wide }: PageView, [x0, x1, y0, y1]: Area): string {
       class: `mid s11 mono ${share > 0.2 ? "bold" : "second"}`,
     }),
   );
-  const title = wide ? "softmax of the first ten" : "softmax of ten, in %";
+  const title = wide ? "softmax of the first query’s ten" : "softmax of ten, in %";
   return text(x0, y0 - 12, title, { class: "second s12" }) + named("shares", bars + labels.join(""));
 }
 
@@ -111,8 +114,10 @@ function plot({ numbers: n, state, wide }: PageView): string {
   const [x0, x1] = x.range;
   const [y1, y0] = y.range;
   const isNow = (dk: number) => dk === 2 ** state.power && state.data === "random";
-  const before = n.points.map(([dk, variance]) => [x(dk), y(variance)] as const);
-  const after = n.points.map(([dk, , divided]) => [x(dk), y(divided)] as const);
+  // A row of dots would answer the question.
+  const points = hasVariance({ state }) ? n.points : n.points.filter(([dk]) => isNow(dk));
+  const before = points.map(([dk, variance]) => [x(dk), y(variance)] as const);
+  const after = points.map(([dk, , divided]) => [x(dk), y(divided)] as const);
   return [
     text(x0 - 30, y0 - 14, "variance of the products", { class: "second s12" }),
     line(x0, y0, x0, y1, "lthird"),
@@ -123,7 +128,7 @@ function plot({ numbers: n, state, wide }: PageView): string {
       ? line(x(1), y(1), x(1024), y(1024), "lline") +
         text(x1 - 4, y(1024) - 8, "variance = dₖ", { class: "third s11 end" }) +
         line(x(1), y(1), x(1024), y(1), "lline") +
-        text(x1 - 4, y(1) - 6, "variance = 1", { class: "third s11 end" })
+        text(x1 - 4, y(1) + 15, "variance = 1", { class: "third s11 end" })
       : "",
     // Earlier throws.
     dotMarks(
@@ -136,8 +141,8 @@ function plot({ numbers: n, state, wide }: PageView): string {
       (state.divisor === "1" ? "" : dotMarks(before, 3, { class: "none lthird" })) +
         dotMarks(
           after,
-          (i) => (isNow(n.points[i][0]) ? 6 : 4),
-          (i) => ({ class: isNow(n.points[i][0]) ? "fb" : "fq" }),
+          (i) => (isNow(points[i][0]) ? 6 : 4),
+          (i) => ({ class: isNow(points[i][0]) ? "fb" : "fthird" }),
         ),
     ),
     state.data === "trained"
@@ -170,8 +175,8 @@ export const page = definePage<Scale, ScaleNumbers>({
       about: ({ data, divisor }) => data === "random" && divisor === "1",
       text: (
         view,
-      ) => html`<p>Take a query and a key at random: vectors of d<sub>k</sub> = ${dkOf(view)} numbers, each with mean 0 and standard deviation 1. Multiply number by number and add up: that is q·k. Do it 20,000 times. The standard deviation of the products (their spread) is ${number(Math.sqrt(view.numbers.divided))}, though no single number was larger than ${number(view.numbers.largestNumber)}.</p>
-<p>Below is softmax of the first ten. The largest gets <b>${percent(Math.max(...view.numbers.shares))}</b>.</p>
+      ) => html`<p>Take a query and a key at random: vectors of d<sub>k</sub> = ${dkOf(view)} numbers, each with mean 0 and standard deviation 1. Multiply number by number and add up: that is q·k. Do it for 2,000 queries with ten keys each. The standard deviation of the 20,000 products (their spread) is ${number(Math.sqrt(view.numbers.divided))}, though no single number was larger than ${number(view.numbers.largestNumber)}.</p>
+<p>Below is softmax of the first query’s ten. The largest gets <b>${percent(Math.max(...view.numbers.shares))}</b>.</p>
 <p><b>Move d<sub>k</sub></b> and watch both. The axis stays where it is.</p>`,
     },
     {
@@ -214,7 +219,7 @@ export const page = definePage<Scale, ScaleNumbers>({
         state,
       }) => html`<p>Dividing by a number divides the variance by its square. So divide by √d<sub>k</sub>, and the variance is 1 for every d<sub>k</sub>. In the picture it is now ${number(n.divided)}. <button type="button" data-act="root">${state.divisor === "√dk" ? "Leave the division out" : "Divide by √dₖ"}</button></p>
 <p class="formula"><math><mtext>Var</mtext><mo>(</mo><mfrac><mrow><mi>q</mi><mo>·</mo><mi>k</mi></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo><mo>=</mo><mfrac><msub><mi>d</mi><mi>k</mi></msub><msub><mi>d</mi><mi>k</mi></msub></mfrac><mo>=</mo><mn>1</mn></math></p>
-<p>Entropy says how evenly shares are spread: ten equal shares have 2.30 nats, and a share of 100 % has 0. The mean over all groups of ten is now ${number(n.entropy)}.</p>`,
+<p>Entropy says how evenly shares are spread: ten equal shares have 2.30 nats, and a share of 100 % has 0. The mean over all queries is now ${number(n.entropy)}.</p>`,
     },
     {
       title: "Why not dₖ itself?",
@@ -242,10 +247,10 @@ export const page = definePage<Scale, ScaleNumbers>({
         ? plot(view)
         : histogram(view, [14, 361, 34, 130]) + ten(view, [14, 361, 186, 268]),
   label: (view) =>
-    `Histogram of products of vectors of ${dkOf(view)} numbers with variance ${number(view.numbers.divided)}, and softmax of ten of them, the largest ${percent(Math.max(...view.numbers.shares))}.`,
+    `Histogram of products of vectors of ${dkOf(view)} numbers with a spread of ${number(Math.sqrt(view.numbers.divided))}, and softmax of ten of them, the largest ${percent(Math.max(...view.numbers.shares))}.`,
   caption: (view) => {
     const { numbers: n, state } = view;
-    return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(divisorOf(state.divisor, dkOf(view)))})`}: variance <b>${number(n.divided)}</b>, spread ± ${number(Math.sqrt(n.divided))}. Over all groups of ten, the largest share is ${percent(n.largest)} on average.`;
+    return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(divisorOf(state.divisor, dkOf(view)))})`}: ${hasVariance(view) ? html`variance <b>${number(n.divided)}</b>, ` : ""}spread ± ${number(Math.sqrt(n.divided))}. Over ${n.rows.toLocaleString("en-US")} queries, the largest share of ten is ${percent(n.largest)} on average.`;
   },
   control: ({ state }) =>
     html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>
@@ -285,7 +290,8 @@ ${state.data === "random" ? throwControl(state.seed) : ""}`,
     typescript: ({ numbers: n, state }) => `import { scaledDotProductAttention,
   tensor } from "heed";
 
-// Ten of the products q · k, not divided yet.
+// The ten products q · k of the first query,
+// not divided yet.
 const products = Float64Array.of(
 ${codeLines(n.raw, 5, "  ")});
 const divisor = ${divisorCode(state, "Math.sqrt")};
@@ -300,7 +306,8 @@ console.log([...weights.toFloat64()]
   .map((x) => x.toFixed(3)).join(" "));`,
     python: ({ numbers: n, state }) => `import numpy as np
 
-# Ten of the products q @ k, not divided yet.
+# The ten products q @ k of the first query,
+# not divided yet.
 products = np.array([
 ${codeLines(n.raw, 5, "  ")}])
 divisor = ${divisorCode(state, "np.sqrt")}

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
+import type { WordsNumbers } from "../words/compute.ts";
 import { compute } from "./compute.ts";
 import { divisorOf } from "./divisor.ts";
 import { page } from "./page.ts";
@@ -37,8 +38,14 @@ test("nothing in the picture answers the first prediction before the guess, and 
   for (const wide of [true, false]) {
     const before = page.picture({ ...question, state: { ...question.state, show: "plot" }, wide } as never);
     expect(before).not.toContain("variance = dₖ");
+    // Three dots in a row would be the line.
+    expect(/data-name="variance">(.*?)<\/g>/.exec(before)![1].match(/<circle/g)).toHaveLength(1);
     expect(page.picture({ ...answer, wide } as never)).toContain("variance = dₖ");
   }
+  const first = await viewOf("scale");
+  for (const view of [first, question])
+    expect(textOf(page.caption(view as never)) + page.label(view as never)).not.toContain("variance");
+  expect(textOf(page.caption(answer as never))).toContain("variance");
 });
 
 test("another seed throws other vectors of the same variance", () => {
@@ -109,4 +116,11 @@ test("no share of the picture is called 0 that is not, and on a phone the unit i
     expect(labels.some((label) => label.startsWith("&lt;1"))).toBe(true);
     expect(labels.some((label) => label.includes("%"))).toBe(wide);
   }
+});
+
+test("each ten products are those of one query, of a trained head, too: softmax of them is a row of its attention", async () => {
+  const { shares, rows } = compute({ ...page.initial, data: "trained", divisor: "√dk" });
+  const river = (await viewOf("words", { line: "river", query: 0 })) as { numbers: WordsNumbers };
+  expect(rows).toBe(20);
+  for (const [i, share] of river.numbers.lines[0].shares.entries()) expect(shares[i]).toBeCloseTo(share, 4);
 });

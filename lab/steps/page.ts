@@ -138,7 +138,7 @@ export const page = definePage<Steps, StepsNumbers>({
       state: { stage: 0 },
       text: ({
         state,
-      }) => html`<p>Scores can be anything. Shares must be positive and add up to 100 %. The exponential makes everything positive, and dividing by the sum of the row makes the row add up to 100 %. Move the slider under the picture from step to step.</p>
+      }) => html`<p>Scores can be anything. Shares must be positive and add up to 100 %. The exponential makes everything positive, and dividing by the sum of the row makes the row add up to 100 %.</p>
 <p>Subtracting the maximum changes no share, since <i>e</i><sup>s − m</sup> = <i>e</i><sup>s</sup> ÷ <i>e</i><sup>m</sup> and the factor cancels. You will see below what it is for.${state.unsafe ? " It is left out now." : ""}</p>`,
       predict: {
         question: ({ state }) =>
@@ -174,7 +174,7 @@ export const page = definePage<Steps, StepsNumbers>({
             : guessText(sx, sy + N * h + 34, `${guess} %`);
         },
         result: ({ numbers: n }) =>
-          html`Its share is <b>${percent(n.shares[3][0])}</b>. 10 is 53 % of the sum 19, but softmax depends on differences, not on proportions.`,
+          html`Its share is <b>${percent(n.shares[3][0])}</b>. 10 is 53 % of the sum 19, but softmax depends on differences, not on proportions. Move the slider under the picture back, and from step to step.`,
       },
     },
     {

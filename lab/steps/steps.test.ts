@@ -112,3 +112,13 @@ test("a number of X moves a row of Q, K and V, and the narrow flow shows the cho
   for (const share of shares[3]) expect(narrow).toContain(`>${percent(share)}<`);
   expect(narrow).toContain(`(${output[3].map(short).join(", ")})`);
 });
+
+test("the text names the slider, which has the answer, after the question", async () => {
+  const { text, predict } = page.steps[1];
+  const [before, after] = [
+    await viewOf("steps", page.steps[1].state as object),
+    await viewOf("steps", page.steps[1].state as object, predict!.show as object),
+  ];
+  expect(textOf(text(before as never))).not.toContain("slider");
+  expect(textOf(predict!.result(after as never))).toContain("slider");
+});

@@ -73,7 +73,7 @@ export const page = definePage<Words, WordsNumbers>({
         numbers: { linkShares },
       }) => html`<p>Read the sentence once. Is “flies” something that one does, or are flies animals? You looked back to “time”, and you knew.</p>
 <p>A trained language model does the same. Here is one of its 72 <em>heads</em>: a part of the model that compares each word with all others. “flies” is the word that looks. The stronger the color of a word, the more “flies” looks at it: <b>${percent(linkShares.time)}</b> at “time”.</p>
-<p>The shares of one word always add up to 100 %: each dot below a word is one of 100. That is attention: each word takes a weighted average of all words. “start” and “end” are marks that the model puts around every sentence. In papers, a share is called an <em>attention weight</em>, and a word <em>attends</em> to another.</p>
+<p>The shares of one word always add up to 100 %: each dot below a word is one of 100. That is attention: each word takes a weighted average of all words. “start” and “end” are marks that the model puts around every sentence. In papers, a share is called an <em>attention weight</em>, and a word <em>attends</em> to another.</p>
 <p><b>Point at another word</b>, or press it, and it becomes the one that looks.</p>`,
     },
     {
@@ -83,7 +83,7 @@ export const page = definePage<Words, WordsNumbers>({
       text: ({
         numbers: { linkShares },
       }) => html`<p>“Time flies like an arrow; fruit flies like a banana.” In the first, you read “flies” as an action. In the second, you read it as animals.</p>
-<p>Here is the same head on both. In the first, “flies” gives “time” <b>${percent(linkShares.time)}</b>. In the second, it gives “fruit” <b>${percent(linkShares.fruit)}</b>. No other word gives either more than 7 %: point at “like”, or at “arrow”.</p>
+<p>Here is the same head on both. In the first, “flies” gives “time” <b>${percent(linkShares.time)}</b>. In the second, it gives “fruit” <b>${percent(linkShares.fruit)}</b>. No other word gives either more than 7 %: point at “like”, or at “arrow”.</p>
 <p>In a dictionary, a word is one entry. In a sentence, its meaning depends on the words around it. Attention is how a model takes them into account.</p>`,
     },
     {
@@ -107,7 +107,7 @@ export const page = definePage<Words, WordsNumbers>({
         const guess = (word: string) => state.beads[line.tokens.indexOf(word)] ?? 0;
         const shareOf = (word: string) => percent(line.weights[BANK]?.[line.tokens.indexOf(word)] ?? 0);
         const answer = html`The head gives “green” <b>${shareOf("green")}</b>, the start mark <b>${shareOf("start")}</b> and the end mark <b>${shareOf("end")}</b>.`;
-        const rest = html`<p>“green” does not say which bank it is, and it gets almost nothing, though it stands where “river” stood. Most goes to the <em>start mark</em> and the <em>end mark</em>, which have no meaning of their own. When a head finds no word that matches, its attention goes there, because the shares must still add up to 100 %. We say that the head <em>rests</em>. Papers call such a token an <em>attention sink</em>.</p>
+        const rest = html`<p>“green” does not say which bank it is, and it gets almost nothing, though it stands where “river” stood. Most goes to the <em>start mark</em> and the <em>end mark</em>, which have no meaning of their own. When a head finds no word that matches, its attention goes there, because the shares must still add up to 100 %. We say that the head <em>rests</em>. Papers call such a token an <em>attention sink</em>.</p>
 <p>Such a sentence is a <em>control</em>: it shows that the head does not simply look one word back.</p>`;
         return html`<p>Change one word: they walked along the <b>green</b> bank.</p>
 ${

@@ -40,6 +40,14 @@ function arcs(line: Line, boxes: readonly WordBox[], q: number, y: number, wide:
     .join("");
 }
 
+/** Beads of each share: together all of them, so what rounding leaves goes to the shares that lose the most by it. */
+export function beadsOf(shares: readonly number[]): number[] {
+  const beads = shares.map((share) => Math.floor(share * BEADS));
+  const lost = shares.map((share, i) => share * BEADS - beads[i]);
+  for (const i of descending(lost).slice(0, BEADS - poured(beads))) beads[i]++;
+  return beads;
+}
+
 /** One sentence with its light, arcs and beads. */
 function sentence(
   view: WordsView,
@@ -55,6 +63,7 @@ function sentence(
   const rows = boxes[boxes.length - 1].row + 1;
   // Beads of a large share need space below their row: more rows than three leave none on a narrow picture.
   const piles = at >= 0 && rows <= (wide ? 2 : 3);
+  const filled = beadsOf(line.shares);
   const q = line.looks;
   const parts: string[] = [];
   const gap = !piles ? size * 2.5 : wide ? 190 : rows < 3 ? 104 : 84;
@@ -122,9 +131,9 @@ function sentence(
         pile(
           box,
           top(box) + size * 0.8 + (wide ? 18 : 12),
-          pileAt(box, Math.max(Math.round(share * BEADS), state.beads[j] ?? 0), wide, rows),
+          pileAt(box, Math.max(state.hide ? 0 : filled[j], state.beads[j] ?? 0), wide, rows),
           wide ? 860 : 375,
-          state.hide ? 0 : Math.round(line.shares[j] * BEADS),
+          state.hide ? 0 : filled[j],
           state.beads[j] ?? 0,
         ),
       );

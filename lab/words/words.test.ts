@@ -97,3 +97,15 @@ test("a single sentence is in the middle of a wide picture", async () => {
   const [left, right] = [Math.min(...edges.map(([a]) => a)), Math.max(...edges.map(([, b]) => b))];
   expect(Math.abs(left - (860 - right))).toBeLessThan(6);
 });
+
+test("whichever word looks, its dots are 100", async () => {
+  for (const line of ["time", "green", "river"])
+    for (let query = 0; query < 7; query++) {
+      const view = await viewOf("words", { line, query });
+      for (const wide of [true, false])
+        expect(
+          [...page.picture({ ...view, wide } as never).matchAll(/<circle [^>]*class="fw"/g)],
+          `${line}, ${query}, ${wide ? "wide" : "narrow"}`,
+        ).toHaveLength(100);
+    }
+});

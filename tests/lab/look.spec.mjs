@@ -67,6 +67,8 @@ for (const [at, name] of names.entries())
         }
         await check("last");
         expect(problems).toEqual([]);
+        // The link at a heading takes no line of its own.
+        expect(await page.evaluate(tallHeadings)).toEqual([]);
         // The end of the text is between picture and control, not above an empty screen.
         await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
         await quiet(page);
@@ -393,6 +395,18 @@ function covered() {
   if (innerWidth > 559 && (picture.top < 0 || picture.bottom > innerHeight || picture.height < 150))
     problems.push(`a picture from ${picture.top} to ${picture.bottom}`);
   return problems;
+}
+
+/** Headings that are lower without the link at their end. In the page. */
+function tallHeadings() {
+  return [...document.querySelectorAll(".step h2")].flatMap((heading) => {
+    const link = /** @type {HTMLElement} */ (heading.querySelector(".anchor"));
+    const { height } = heading.getBoundingClientRect();
+    link.style.display = "none";
+    const alone = heading.getBoundingClientRect().height;
+    link.style.display = "";
+    return height > alone ? [heading.textContent] : [];
+  });
 }
 
 /** Labels of the picture that leave it or cover another, and a page wider than the window. In the page. */
