@@ -167,7 +167,7 @@ export const nearest = ({ numbers: n, state }: BecomesView, sentence: number) =>
   return { word: n.words[at], cosine: all[at] };
 };
 export const cosineNow = ({ numbers: n, state }: BecomesView) => n.path.apart[state.layer];
-export const strength = (quarters: number) => `${25 * quarters} %`;
+export const strength = (quarters: number) => `${25 * quarters} %`;
 
 /** The slider of the head: where the text is about it, and once the reader has changed something. */
 const headSlider = ({ quarters }: Becomes) =>

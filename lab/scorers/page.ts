@@ -183,7 +183,7 @@ export const page = definePage<Scorers, ScorersNumbers>({
         max: 100,
         step: 1,
         start: 24,
-        unit: " %",
+        unit: " %",
         why: [
           [
             12,

@@ -70,7 +70,8 @@ function sentence(
   const top = (box: WordBox) => y + box.row * gap;
   // Arcs first, under the words.
   // Between two rows an arc would cross the words of the upper one. Arcs of one row only would leave out the largest shares.
-  if (!state.hide && rows === 1) parts.push(arcs(line, boxes, q, y - size * 1.05, wide));
+  // In a group of their own: another number of arcs leaves the words as they are, and the focus on one of them.
+  parts.push(element("g", {}, !state.hide && rows === 1 ? arcs(line, boxes, q, y - size * 1.05, wide) : ""));
   const words: string[] = [];
   const beads: string[] = [];
   // Percentages under the words, the largest first: one that would cover another is left out.

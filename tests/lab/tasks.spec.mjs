@@ -362,8 +362,17 @@ test("the open task has all of a phone but the control: it scrolls over the pict
     await expect(page.locator(".open .verdict")).toHaveText(/^Right/);
   }));
 
-test("words: a task is ticked by pointing at a word, without a press on it", ({ visit }) =>
+test("words: each word gets the focus by Tab and looks; a task is ticked by pointing at one, without a press on it", ({
+  visit,
+}) =>
   visit("words.html", {}, async (page) => {
+    await page.locator(".text summary").last().focus();
+    for (const [i, word] of ["start", "time", "flies", "like"].entries()) {
+      await page.keyboard.press("Tab");
+      await quiet(page);
+      await expect(page.locator(`.wide [data-act="press:${i}"]`)).toBeFocused();
+      await expect(page.locator(".control")).toContainText(`${word} looks`);
+    }
     await press(page, '.control [data-act="step:1"]', "Enter");
     await press(page, '.control [data-act="line:green"]', "Enter");
     const words = page.locator(".stage svg.wide [data-hover]");

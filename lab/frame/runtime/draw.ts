@@ -196,7 +196,10 @@ export class Drawing<S extends LabState, N> {
 function replaceMarkup(part: HTMLElement, markup: TemplateResult): void {
   const { activeElement } = part.getRootNode() as Document | ShadowRoot;
   const at = activeElement !== null ? [...part.querySelectorAll("*")].indexOf(activeElement) : -1;
+  const mark = activeElement?.getAttribute("data-key");
   part.replaceChildren();
   render(markup, part);
-  if (at >= 0) part.querySelectorAll<HTMLElement>("*")[at]?.focus({ preventScroll: true });
+  // Before a mark of the picture there can be more or fewer elements now.
+  const again = mark ? part.querySelector(`[data-key="${mark}"]`) : part.querySelectorAll("*")[at];
+  if (at >= 0) (again as HTMLElement | null)?.focus({ preventScroll: true });
 }
