@@ -283,7 +283,7 @@ export const page = definePage<Before, BeforeNumbers>({
         unit: "",
         formatGuess: (guess) => (guess === 0 ? "all of it" : `10${superscript(-guess)}`),
         why: [
-          [0, 1, "As much as attention gives it would be 3 %. The nearest words have nearly all."],
+          [0, 1, "Attention gives it 3 %. The nearest words have nearly all."],
           [2, 5, "Less: a part of a part, thirty-one times. The share falls by a factor with every step."],
         ],
         show: { reach: 2 },

@@ -62,7 +62,6 @@ h1{font:600 34px/40px var(--serif);margin-block-end:12px}
 h2{font:600 20px/28px var(--serif);margin-block-end:8px}
 .text p{margin-block-end:14px}
 .text button{font:13px/20px var(--sans)}.text p:not(.row)>button{margin:0 8px 8px 0}
-.text em{font-style:italic}
 sub,sup{line-height:0;font-size:.72em}
 .small{font:13px/20px var(--sans);color:var(--second)}
 .q{color:var(--query)}.k{color:var(--key)}.v{color:color-mix(in oklab,var(--value) 88%,var(--ink))}.w{color:var(--weight)}
@@ -90,7 +89,7 @@ button.quiet:hover{color:var(--ink);text-decoration:underline}
 .choice{display:inline-flex;border:1px solid var(--line);border-radius:6px;background:var(--raised);overflow:hidden}
 .choice button{border:0;border-radius:0}
 .tools{display:flex;flex-wrap:wrap;gap:0 8px;align-items:center;margin-inline-start:-6px}
-.saying{color:var(--second)}
+.saying,.near{color:var(--second)}
 .anchor{position:absolute;color:var(--third);text-decoration:none;opacity:0}h2:hover>.anchor,.anchor:focus-visible{opacity:1}
 .busy{position:absolute;inset:4px 8px auto auto;margin:0;padding:0 8px;border-radius:6px;background:var(--ink);color:var(--paper);visibility:hidden}
 [data-state=computing] .busy{animation:busy 0s .3s forwards}@keyframes busy{to{visibility:visible}}
@@ -109,7 +108,7 @@ button.quiet:hover{color:var(--ink);text-decoration:underline}
 .languages>input:focus-visible+label{outline:2px solid var(--query);outline-offset:2px}
 .languages .py{display:none}
 .languages:has(#py:checked) .py{display:block}.languages:has(#py:checked) .ts{display:none}
-pre{font:12px/19px var(--mono);overflow-x:auto;padding:10px 0;white-space:pre;tab-size:2}
+pre{font:12px/19px var(--mono);overflow-x:auto;padding:10px 0;white-space:pre}
 .code pre{border-block:1px solid var(--line);margin-block:10px}
 .code pre>span,.code pre>mark{display:inline-block;min-inline-size:100%;padding-inline:6px}
 .code mark{background:light-dark(#e9ddea,#3a2740);color:var(--ink)}
@@ -119,7 +118,6 @@ pre{font:12px/19px var(--mono);overflow-x:auto;padding:10px 0;white-space:pre;ta
 .tasks li{display:flex;gap:10px;margin-block-end:10px}
 .tick{font:16px/26px var(--sans);color:var(--third)}
 .tasks .done .tick{color:var(--value);font-weight:700}
-.near{color:var(--second)}
 .text textarea{inline-size:100%;font:13px/20px var(--mono);padding:8px;border:1px solid var(--line);border-radius:6px;background:var(--raised);color:inherit;resize:vertical}
 .lines{white-space:pre-line}.share label{display:block;font:13px/20px var(--sans);margin-block-end:8px}
 .verdict{font:14px/22px var(--sans);min-block-size:22px;white-space:pre-wrap}.verdict.right{color:var(--value);font-weight:600}

@@ -195,11 +195,11 @@ export class Drawing<S extends LabState, N> {
 /** Renders a part for the first time: the markup that the page was written with goes, the focus stays. */
 function replaceMarkup(part: HTMLElement, markup: TemplateResult): void {
   const { activeElement } = part.getRootNode() as Document | ShadowRoot;
-  const at = activeElement !== null ? [...part.querySelectorAll("*")].indexOf(activeElement) : -1;
+  const at = [...part.querySelectorAll("*")].indexOf(activeElement!);
   const mark = activeElement?.getAttribute("data-key");
   part.replaceChildren();
   render(markup, part);
   // Before a mark of the picture there can be more or fewer elements now.
-  const again = mark ? part.querySelector(`[data-key="${mark}"]`) : part.querySelectorAll("*")[at];
-  if (at >= 0) (again as HTMLElement | null)?.focus({ preventScroll: true });
+  const again = part.querySelectorAll<HTMLElement>(mark ? `[data-key="${mark}"]` : "*");
+  again[mark && at >= 0 ? 0 : at]?.focus({ preventScroll: true });
 }
