@@ -147,16 +147,12 @@ function barsAt(wide: boolean) {
 /** Scores and shares, a row for each key. */
 function bars({ numbers: n, wide }: PageView): string {
   const { left, top, step, height, shareTop, score, share: x } = barsAt(wide);
-  const rows = n.words.map(
-    (word, j) =>
-      text(left - 10, top + j * step + (wide ? 28 : 12), word, { class: "end tk" }) +
-      // A narrow picture has no bars of scores.
-      (wide
-        ? ""
-        : text(left - 10, top + j * step + 26, signed(n.scores[j], 2), { class: "end s11 mono second" })),
+  const rows = n.words.map((word, j) =>
+    text(left - 10, top + j * step + (wide ? 28 : 12), word, { class: "end tk" }),
   );
   const scores = n.scores.map((value, j) => {
     const [y, end] = [top + j * step, score(value)];
+    if (!wide) return text(left - 10, y + 26, signed(value, 2), { class: "end s11 mono second" });
     return (
       rect(score(0), y, Math.abs(end - score(0)) < 1 ? score(0) + 1 : end, y + 10, { class: "fthird soft" }) +
       text(end + (value < 0 ? -5 : 5), y + 10, signed(value, 2), {
@@ -181,7 +177,7 @@ function bars({ numbers: n, wide }: PageView): string {
     text(wide ? left - 60 : left - 44, top - 30, title, { class: "second s12" }),
     ...rows,
     wide ? line(score(0), top - 8, score(0), top + 4 * step + 14, "lline") : "",
-    named("scores", wide ? scores.join("") : ""),
+    named("scores", scores.join("")),
     named("shares", shares.join("")),
   ].join("");
 }

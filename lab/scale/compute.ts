@@ -39,8 +39,7 @@ export interface ScaleNumbers {
   readonly divided: number;
   /** Queries with ten keys. */
   readonly rows: number;
-  /** The ten products of the first of them after division, and softmax of them. */
-  readonly ten: readonly number[];
+  /** Softmax of the ten products of the first of them after division. */
   readonly shares: readonly number[];
   /** The ten products before division, rounded as the listings have them, and softmax of those after it. */
   readonly raw: readonly number[];
@@ -114,11 +113,8 @@ function trained() {
 }
 
 function varianceOf(numbers: Float32Array): number {
-  let [sum, squares] = [0, 0];
-  for (const x of numbers) sum += x;
-  const mean = sum / numbers.length;
-  for (const x of numbers) squares += (x - mean) ** 2;
-  return squares / numbers.length;
+  const mean = numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+  return numbers.reduce((sum, x) => sum + (x - mean) ** 2, 0) / numbers.length;
 }
 
 /** The numbers of a state. */
@@ -156,7 +152,6 @@ export function compute({ power, divisor, visited, data, seed }: Scale): ScaleNu
     largestNumber: drawn.largest,
     variance,
     divided: variance / (by * by),
-    ten: [...tens.subarray(0, TEN)].map((x) => x / by),
     shares: [...p.subarray(0, TEN)],
     raw: rounded,
     listed: softmaxOf(rounded.map((x) => x / by)),

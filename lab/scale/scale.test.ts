@@ -50,7 +50,7 @@ test("nothing in the picture answers the first prediction before the guess, and 
 
 test("another seed throws other vectors of the same variance", () => {
   const [first, second] = [1, 2].map((seed) => compute({ ...page.initial, seed }));
-  expect(first.ten).not.toEqual(second.ten);
+  expect(first.shares).not.toEqual(second.shares);
   expect(Math.abs(first.variance / second.variance - 1)).toBeLessThan(0.1);
   // Of 1.4 million normal numbers the largest is near 4.9, not the largest of a short list.
   for (const { largestNumber } of [first, second]) {

@@ -41,7 +41,7 @@ function arcs(line: Line, boxes: readonly WordBox[], q: number, y: number, wide:
 }
 
 /** Beads of each share: together all of them, so what rounding leaves goes to the shares that lose the most by it. */
-export function beadsOf(shares: readonly number[]): number[] {
+function beadsOf(shares: readonly number[]): number[] {
   const beads = shares.map((share) => Math.floor(share * BEADS));
   const lost = shares.map((share, i) => share * BEADS - beads[i]);
   for (const i of descending(lost).slice(0, BEADS - poured(beads))) beads[i]++;
