@@ -37,7 +37,7 @@ export type Op = "const" | "var" | "table" | "select" | UnaryOp | BinaryOp;
 /** Numbers that an expression reads by index. An index out of range reads the nearest edge; a `strict` table refuses the call. @beta */
 export interface Table {
   /** Its numbers. Reading them throws where `source` is on another device: that device's backend reads `source`. */
-  readonly data: Int32Array | Float64Array;
+  readonly data: Int32Array | Float32Array | Float64Array;
   readonly type: "int" | "float";
   readonly shape: readonly number[];
   /** Name of the table in errors and gradients: `documents`, `alibi slopes`, `table` … */

@@ -53,7 +53,7 @@ export function table(
   const type = kind === "float" ? "float" : "int";
   // Plans read integers on the CPU: they decide which cells are visible and which entries are read.
   if (type === "int") checkOnCpu(name, "its integers", source);
-  const numbers = source.device === "cpu" ? source.toFloat64() : undefined;
+  const numbers = source.device === "cpu" ? numbersOf(source) : undefined;
   if (type === "int")
     for (const x of numbers as Float64Array)
       if (Math.abs(x) >= 2 ** 31)
@@ -61,20 +61,39 @@ export function table(
   // Numbers of a tensor may be learned: NaN propagates, as in the formula.
   if (type === "float" && !(values instanceof Tensor) && numbers?.some(Number.isNaN))
     throw new OptionError("table", `${name}: expected numbers, got NaN`, { got: Number.NaN });
-  const data = type === "int" ? Int32Array.from(numbers as Float64Array) : numbers;
-  const stored: Table = {
-    data: data as Int32Array | Float64Array,
+  return readerOfTable(source, {
+    data: type === "int" ? Int32Array.from(numbers as Float64Array) : numbers,
     type,
-    shape: source.shape,
     name,
     strict: about.strict ?? false,
     ...(about.exact && { exact: about.exact }),
     ...(about.highest !== undefined && { highest: about.highest }),
-    dtype: source.dtype,
-    source,
-  };
+  });
+}
+
+/** A table that reads a contiguous tensor of float32 or float64 without a copy: nobody may change it while the table is in use. */
+export const tableOf = (source: Tensor): ReturnType<typeof table> =>
+  readerOfTable(source, {
+    data: source.device === "cpu" ? (source.data as Table["data"]) : undefined,
+    type: "float",
+    name: "table",
+    strict: false,
+  });
+
+/** A copy of the numbers of a tensor; those of float32 take no more memory than in the tensor. */
+const numbersOf = (source: Tensor): Float32Array | Float64Array =>
+  source.dtype === "float32"
+    ? new Float32Array(source.contiguous().data as Float32Array)
+    : source.toFloat64();
+
+function readerOfTable(
+  source: Tensor,
+  about: Omit<Table, "data" | "shape" | "dtype" | "source"> & { readonly data: Table["data"] | undefined },
+): ReturnType<typeof table> {
+  const { name, type } = about;
+  const stored = { ...about, shape: source.shape, dtype: source.dtype, source } as Table;
   // Reading the data of a tensor on another device throws.
-  if (!data) Object.defineProperty(stored, "data", { get: () => source.data });
+  if (!about.data) Object.defineProperty(stored, "data", { get: () => source.data });
   return {
     table: stored,
     at(...index) {

@@ -8,6 +8,7 @@
  * reads, so that no array of N × N numbers is made.
  */
 import { type ScoreMod, scoreMod, table } from "../../index.ts";
+import { tableOf } from "../../masks/expression/table.ts";
 import { type FloatTensor, matmul, reshape, scale as scaled, transpose } from "../../nn/index.ts";
 
 /** How distances become rows of the table of relative positions. */
@@ -60,8 +61,8 @@ export function disentangledMods(
   const distances = table({ data: rows, shape: [rows.length] }, { name: "distances" });
   const last = (rows.length - 1) / 2;
   const sums = (x: FloatTensor, positions: FloatTensor) => {
-    const all = scaled(matmul(x, transpose(positions, -2, -1)), factor); // [..., H, N, S]
-    return table(reshape(all, [-1, ...all.shape.slice(-3)]));
+    const all = matmul(x, transpose(scaled(positions, factor), -2, -1)); // [..., H, N, S]
+    return tableOf(reshape(all, [-1, ...all.shape.slice(-3)]));
   };
   const mods: ScoreMod[] = [];
   if (positionKeys) {

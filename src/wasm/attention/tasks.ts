@@ -4,6 +4,7 @@ import type { Problem } from "../../backend/problem.ts";
 import { dropoutThreshold, headKey } from "../../core/random/random.ts";
 import { CallStruct, FIRST, LAST, PackStruct, TaskStruct } from "../codegen/layout.ts";
 import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
+import { addressOf } from "../engine/transfer.ts";
 import type { Placed, PlacedKeys } from "./forward/place.ts";
 import type { ForwardPlan } from "./forward/plan.ts";
 import type { EngineStage, PoolImage } from "./plan.ts";
@@ -43,6 +44,8 @@ export function writeCall(
 ): number {
   const at = regions.alloc(CallStruct.pool + 4 * pool.words.length);
   const addresses = pool.tables.map(({ table: t }) => {
+    const resident = t.data instanceof Float32Array ? addressOf(memory, t.data) : undefined;
+    if (resident !== undefined) return resident;
     const address = regions.alloc(4 * t.data.length);
     if (t.type === "int") memory.i32.set(t.data, address / 4);
     else memory.f32.set(t.data, address / 4);
