@@ -168,16 +168,18 @@ async function measure({ folder, tokens, write, threads, turns, python }: Settin
   );
 }
 
-/** Peak resident memory of a fresh process, in MiB: with heed loaded, after the model was opened, after passes or generated tokens. */
-async function memoryOf(folder: string, tokens: number, write: number): Promise<void> {
+/** Peak resident memory of a fresh process, in MiB: with heed loaded, its threads started, the model opened, and passes run. */
+async function memoryOf(folder: string, tokens: number, write: number, threads: number): Promise<void> {
   const peak = () => process.resourceUsage().maxRSS / 1024;
+  const loaded = peak();
+  if (threads > 1) await prepare();
   const start = peak();
   const model = await readModel(folder);
   const opened = peak();
   // Only passes: their results are not converted to JavaScript arrays.
   if (model.architecture === "decoder") turnOf(model, tokens, write);
   else for (let n = 0; n < PASSES; n++) model.model.hidden(Int32Array.from(idsOf(tokens)));
-  console.log(JSON.stringify({ start, opened, run: peak() }));
+  console.log(JSON.stringify({ loaded, start, opened, run: peak() }));
 }
 
 /** Number of processes whose memory is measured; the median counts, because V8's heap grows at a different time in each. */
@@ -185,11 +187,11 @@ const PROCESSES = 5;
 
 function measureMemory(folder: string, args: readonly string[]): void {
   const runs = Array.from({ length: PROCESSES }, () =>
-    inProcess<{ start: number; opened: number; run: number }>(import.meta.url, [...args, "--memory-child"]),
+    inProcess<Record<string, number>>(import.meta.url, [...args, "--memory-child"]),
   );
-  const median = (name: "start" | "opened" | "run") =>
+  const median = (name: string) =>
     quantile(
-      runs.map((run) => run[name]),
+      Array.from(runs, (run) => run[name]),
       0.5,
     );
   const beyond = runs.map((one) => one.run - one.start).sort((a, b) => a - b);
@@ -198,7 +200,8 @@ function measureMemory(folder: string, args: readonly string[]): void {
   const over = (quantile(beyond, 0.5) / weights - 1) * 100;
   printTable([
     ["weights", `${weights.toFixed(0)} MiB`],
-    ["process before", `${median("start").toFixed(0)} MiB`],
+    ["process before", `${median("loaded").toFixed(0)} MiB`],
+    ["with its threads", `${median("start").toFixed(0)} MiB`],
     ["peak, opened", `${median("opened").toFixed(0)} MiB`],
     [
       "peak, after the passes",
@@ -224,7 +227,7 @@ if (import.meta.main) {
   const { tokens, write, threads, turns, python, level } = values;
   configure({ simd: level as SimdLevel, threads });
   const args = process.argv.slice(2).filter((argument) => argument !== "--memory");
-  if (values["memory-child"]) await memoryOf(folder, tokens, write);
+  if (values["memory-child"]) await memoryOf(folder, tokens, write, threads);
   else if (values.memory) measureMemory(folder, args);
   else await measure({ folder, tokens, write, threads, turns, python });
 }

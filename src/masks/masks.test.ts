@@ -249,6 +249,12 @@ describe("maskMod", () => {
       ({ i, k }) => ((i % 3) * 4 + (k % 4)) / 2 < 2.75,
     );
   });
+  it("keeps a copy of a float32 table in float32", () => {
+    const list = tensor(Float32Array.of(1, 2));
+    const copy = table(list).table.data;
+    expect(copy).toEqual(Float32Array.of(1, 2));
+    expect(copy).not.toBe(list.data);
+  });
   it("mixes integers and floats", () => {
     same(
       maskMod(({ q, k }) => q.sub(k).toFloat().mul(0.5).abs().lt(2.25).and(k.div(3).sqrt().exp().lt(6))),

@@ -53,47 +53,28 @@ export function table(
   const type = kind === "float" ? "float" : "int";
   // Plans read integers on the CPU: they decide which cells are visible and which entries are read.
   if (type === "int") checkOnCpu(name, "its integers", source);
-  const numbers = source.device === "cpu" ? numbersOf(source) : undefined;
-  if (type === "int")
-    for (const x of numbers as Float64Array)
-      if (Math.abs(x) >= 2 ** 31)
-        throw new OptionError("table", `${name}: ${x} does not fit a 32-bit integer`);
+  const numbers = source.device === "cpu" ? source.toFloat64() : undefined;
+  const large = type === "int" && numbers?.find((x) => Math.abs(x) >= 2 ** 31);
+  if (large) throw new OptionError("table", `${name}: ${large} does not fit a 32-bit integer`);
   // Numbers of a tensor may be learned: NaN propagates, as in the formula.
   if (type === "float" && !(values instanceof Tensor) && numbers?.some(Number.isNaN))
     throw new OptionError("table", `${name}: expected numbers, got NaN`, { got: Number.NaN });
-  return readerOfTable(source, {
-    data: type === "int" ? Int32Array.from(numbers as Float64Array) : numbers,
-    type,
-    name,
-    strict: about.strict ?? false,
-    ...(about.exact && { exact: about.exact }),
-    ...(about.highest !== undefined && { highest: about.highest }),
-  });
+  const List = type === "int" ? Int32Array : source.dtype === "float32" ? Float32Array : Float64Array;
+  return tableOf(source, numbers && List.from(numbers), about);
 }
 
-/** A table that reads a contiguous tensor of float32 or float64 without a copy: nobody may change it while the table is in use. */
-export const tableOf = (source: Tensor): ReturnType<typeof table> =>
-  readerOfTable(source, {
-    data: source.device === "cpu" ? (source.data as Table["data"]) : undefined,
-    type: "float",
-    name: "table",
-    strict: false,
-  });
-
-/** A copy of the numbers of a tensor; those of float32 take no more memory than in the tensor. */
-const numbersOf = (source: Tensor): Float32Array | Float64Array =>
-  source.dtype === "float32"
-    ? new Float32Array(source.contiguous().data as Float32Array)
-    : source.toFloat64();
-
-function readerOfTable(
+/** A table of a tensor whose numbers are in `data`: without a copy, nobody may change them while the table is in use. */
+export function tableOf(
   source: Tensor,
-  about: Omit<Table, "data" | "shape" | "dtype" | "source"> & { readonly data: Table["data"] | undefined },
+  data: Table["data"] | undefined,
+  about: Pick<Partial<Table>, "name" | "strict" | "exact" | "highest"> = {},
 ): ReturnType<typeof table> {
-  const { name, type } = about;
-  const stored = { ...about, shape: source.shape, dtype: source.dtype, source } as Table;
+  const { name = "table", strict = false, exact, highest } = about;
+  const { shape, dtype } = source;
+  const type = data instanceof Int32Array ? "int" : "float";
+  const stored = { data, type, shape, name, strict, exact, highest, dtype, source } as Table;
   // Reading the data of a tensor on another device throws.
-  if (!about.data) Object.defineProperty(stored, "data", { get: () => source.data });
+  if (!data) Object.defineProperty(stored, "data", { get: () => source.data });
   return {
     table: stored,
     at(...index) {

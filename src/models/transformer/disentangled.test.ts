@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { carrierTokenizer } from "../../../tests/golden/carrier.ts";
 import { bundleOfTexts } from "../../cli/support/input/model-bundle.ts";
-import { tensor } from "../../index.ts";
+import { randn, tensor } from "../../index.ts";
+import { tablesOf } from "../../masks/expression/expr.ts";
 import { openStore } from "../../store/formats/open.ts";
 import { crossEntropy, Tape } from "../../train/index.ts";
 import { type Encoder, type LayerAttention, modelFromFiles } from "../index.ts";
+import { disentangledMods } from "./disentangled.ts";
 
 const root = join(import.meta.dirname, "../../../tests/golden/models");
 const open = (family: string) =>
@@ -140,4 +142,13 @@ test("each term is a line of the ledger, and an edited query changes its own ter
   const weights = store.row(ref, i, "weights");
   expect(store.ledger(ref, i, j).weight.value).toBe(weights[j]);
   store.dispose();
+});
+
+test("the terms of scores are read where they were computed, not copied", () => {
+  const [query, positionKeys] = [randn([2, 3, 4]), randn([2, 5, 4])];
+  const rows = Int32Array.of(0, 1, 2, 3, 4);
+  const [mod] = disentangledMods({ positionKeys, rows }, query, query, 0.5);
+  const terms = tablesOf(mod.expr).find(({ type }) => type === "float")!;
+  expect(terms.data).toBeInstanceOf(Float32Array);
+  expect(terms.data).toBe(terms.source.data);
 });

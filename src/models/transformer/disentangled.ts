@@ -62,7 +62,8 @@ export function disentangledMods(
   const last = (rows.length - 1) / 2;
   const sums = (x: FloatTensor, positions: FloatTensor) => {
     const all = matmul(x, transpose(scaled(positions, factor), -2, -1)); // [..., H, N, S]
-    return tableOf(reshape(all, [-1, ...all.shape.slice(-3)]));
+    const source = reshape(all, [-1, ...all.shape.slice(-3)]);
+    return tableOf(source, source.device === "cpu" ? (source.data as Float32Array) : undefined);
   };
   const mods: ScoreMod[] = [];
   if (positionKeys) {

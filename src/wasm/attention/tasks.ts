@@ -43,12 +43,10 @@ export function writeCall(
   pool: PoolImage,
 ): number {
   const at = regions.alloc(CallStruct.pool + 4 * pool.words.length);
-  const addresses = pool.tables.map(({ table: t }) => {
-    const resident = t.data instanceof Float32Array ? addressOf(memory, t.data) : undefined;
-    if (resident !== undefined) return resident;
-    const address = regions.alloc(4 * t.data.length);
-    if (t.type === "int") memory.i32.set(t.data, address / 4);
-    else memory.f32.set(t.data, address / 4);
+  const addresses = pool.tables.map(({ table: { data, type } }) => {
+    const resident = data instanceof Float32Array ? addressOf(memory, data) : undefined;
+    const address = resident ?? regions.alloc(4 * data.length);
+    if (resident === undefined) (type === "int" ? memory.i32 : memory.f32).set(data, address / 4);
     return address;
   });
   const lists =
@@ -78,13 +76,10 @@ export function writeCall(
     i32[word(CallStruct.keyPositions)] = lists.key.at;
     i32[word(CallStruct.keyPositionsBatch)] = lists.key.bytes;
   }
-  strides.tensorRows.forEach((bytes, n) => {
-    i32[word(CallStruct.tensorRow) + n] = bytes;
-  });
+  i32.set(strides.tensorRows, word(CallStruct.tensorRow));
   i32.set(pool.words, word(CallStruct.pool));
-  pool.tables.forEach(({ word: offset }, n) => {
+  for (const [n, { word: offset }] of pool.tables.entries())
     i32[word(CallStruct.pool) + offset] = addresses[n];
-  });
   return at;
 }
 
