@@ -8,7 +8,7 @@ import { messageOf } from "./message.ts";
 
 /** What a reader changes. */
 export type Shapes = {
-  /** "call": one call of attention; "layer": a layer with its projections. */
+  /** "call": one call of attention; "layer": a layer with its projections; "translation": a call of a trained translator. */
   readonly view: string;
   /** Sentences and heads. */
   readonly b: number;
@@ -43,6 +43,15 @@ export interface ShapesNumbers {
   readonly bytes: number;
   /** Empty where the call is shown. */
   readonly layer: LayerNumbers;
+  /** Empty unless it is shown. */
+  readonly translation: TranslationNumbers;
+}
+
+/** Shares of a head of a translator: a row for each German word, a column for each English one. */
+export interface TranslationNumbers {
+  readonly rows: readonly string[];
+  readonly columns: readonly string[];
+  readonly weights: readonly (readonly number[])[];
 }
 
 /** A multi-head layer on one sentence. */
@@ -65,7 +74,7 @@ function shapesOf({ b, h, n, m, dk, dv, wrong, kd }: Shapes) {
   return { query, key, value };
 }
 
-function call(state: Shapes): Omit<ShapesNumbers, "layer"> {
+function call(state: Shapes): Omit<ShapesNumbers, "layer" | "translation"> {
   const { query, key, value } = shapesOf(state);
   const tensors = [query, key, value].map(zerosOf) as [TensorLike, TensorLike, TensorLike];
   try {
@@ -87,10 +96,13 @@ function call(state: Shapes): Omit<ShapesNumbers, "layer"> {
 }
 
 const NO_LAYER: LayerNumbers = { query: [], output: [], parameters: 0, operations: 0, error: "" };
+const NO_TRANSLATION: TranslationNumbers = { rows: [], columns: [], weights: [] };
 
 /** The numbers of a state. */
 export async function compute(state: Shapes): Promise<ShapesNumbers> {
   // The layers of heed/nn are loaded when a layer is shown.
   const layer = state.view === "layer" ? (await import("./layer.ts")).layerOf(state) : NO_LAYER;
-  return { ...call(state), layer };
+  const translation =
+    state.view === "translation" ? (await import("./translation.ts")).translationOf() : NO_TRANSLATION;
+  return { ...call(state), layer, translation };
 }

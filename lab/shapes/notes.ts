@@ -4,7 +4,7 @@ import type { PageNotes } from "../frame/page.ts";
 export const notes: PageNotes = {
   goal: "give the shape of every array, and find a product that fits and is wrong.",
   place: [4, 3],
-  right: [16, 0],
+  right: [16, 5, 0],
   text: "X has six words of eight numbers. Write the scores S, 6 × 6, from X, Wq and Wk. The start is refused: read why.",
   inputs: { X: [6, 8], Wq: [8, 3], Wk: [8, 3] },
   start: "X @ Wq @ X @ Wk",

@@ -8,6 +8,7 @@ import { definePage } from "../frame/page.ts";
 import type { Shapes, ShapesNumbers } from "./compute.ts";
 import { call } from "./draw-call.ts";
 import { layer } from "./draw-layer.ts";
+import { askedRow, cellMark, translation } from "./draw-translation.ts";
 import { code } from "./listing.ts";
 import { changed, drags } from "./pull.ts";
 import {
@@ -18,9 +19,13 @@ import {
   LARGEST_GUESS,
   LONG,
   numberOf,
+  TRANSLATION,
   tuple,
   WRONG_NAMES,
 } from "./sizes.ts";
+
+/** The English words of the translator's sentence. */
+const ENGLISH = "today the man has not seen the old dog".split(" ");
 
 /** What is shown, and its button. */
 const VIEW_NAMES = [
@@ -36,7 +41,12 @@ export const page = definePage<Shapes, ShapesNumbers>({
   needs: ["steps", "heads"],
   fields,
   // Words that look at themselves are as many keys as queries.
-  check: (state) => (state.self ? { ...state, m: state.n } : state),
+  check: (state) =>
+    state.view === "translation"
+      ? { ...state, ...TRANSLATION }
+      : state.self
+        ? { ...state, m: state.n }
+        : state,
   steps: [
     {
       title: "Many sentences at once",
@@ -96,7 +106,28 @@ export const page = definePage<Shapes, ShapesNumbers>({
       }) => html`<p>The words that look need not be the words that are looked at: the ${state.n} words that a translator has written so far look at the ${state.m} words of the other language. That is <em>cross-attention</em>. And values may have a length of their own, here ${state.dv}.</p>
 <p>Which edges must agree? Pull each and see what follows it:</p>
 <p class="formula"><math><munder><mi>Q</mi><mrow><mi>n</mi><mo>×</mo><msub><mi>d</mi><mi>k</mi></msub></mrow></munder><mo>·</mo><munder><msup><mi>K</mi><mo>⊤</mo></msup><mrow><msub><mi>d</mi><mi>k</mi></msub><mo>×</mo><mi>m</mi></mrow></munder><mo>=</mo><munder><mi>S</mi><mrow><mi>n</mi><mo>×</mo><mi>m</mi></mrow></munder><mspace width="1em"></mspace><munder><mi>S</mi><mrow><mi>n</mi><mo>×</mo><mi>m</mi></mrow></munder><mo>·</mo><munder><mi>V</mi><mrow><mi>m</mi><mo>×</mo><msub><mi>d</mi><mi>v</mi></msub></mrow></munder><mo>=</mo><munder><mi>O</mi><mrow><mi>n</mi><mo>×</mo><msub><mi>d</mi><mi>v</mi></msub></mrow></munder></math></p>
-<p>In a product the two inner sizes must be equal, and they disappear. The outer ones stay: queries give the output its rows, values its columns.</p>`,
+<p>In a product the two inner sizes must be equal, and they disappear. The outer ones stay: queries give the output its rows, values its columns.</p>
+<p>A small translator comes with heed. It reads “today the man has not seen the old dog” and writes “heute hat der Mann den alten Hund nicht gesehen”: word for word, today has the man the old dog not seen.</p>`,
+      predict: {
+        question:
+          "The row of “Hund” (dog) has just read that word and helps to write the next one. Which English word does it look at, counted from 1?",
+        min: 1,
+        max: ENGLISH.length,
+        step: 1,
+        start: 1,
+        unit: "",
+        why: [
+          [9, 9, "“dog” is the word that was just read. The row needs the one that comes next."],
+          [6, 6, "“seen” comes last in German, after “nicht” (not)."],
+          [1, 4, "That word was written earlier in the German sentence. After “Hund” comes “nicht” (not)."],
+          [7, 8, "That word was written just before “Hund”. After “Hund” comes “nicht” (not)."],
+        ],
+        formatGuess: (guess) => `${guess}: ${ENGLISH[guess - 1]}`,
+        show: { view: "translation" },
+        mark: (guess, { wide }) => cellMark(guess - 1, wide),
+        result: (view) =>
+          html`${askedRow(view)}: “nicht” comes next. The row of “heute” looks ahead at “has”, because the verb is second in German, and “seen” waits until the end. Nobody wrote these rules down for it: this is layer 1, head 0, after training.`,
+      },
     },
     {
       title: "A product that does not fit",
@@ -143,12 +174,24 @@ export const page = definePage<Shapes, ShapesNumbers>({
       },
     },
   ],
-  picture: (view) => (view.state.view === "layer" ? layer(view) : call(view)),
-  label: ({ numbers: n, state }) =>
-    state.view === "layer"
+  picture: (view) =>
+    view.state.view === "translation"
+      ? translation(view)
+      : view.state.view === "layer"
+        ? layer(view)
+        : call(view),
+  label: (view) => {
+    const { numbers: n, state } = view;
+    if (state.view === "translation")
+      return `A translator's cross-attention: German rows, English columns. ${askedRow(view)}.`;
+    return state.view === "layer"
       ? `A layer on ${state.n} words of ${state.d} numbers with ${numberOf(state.h, "head", "heads")}. ${n.layer.error || `It has ${n.layer.parameters} parameters.`}`
-      : `Boxes to scale: Q ${tuple(n.query)}, K ${tuple(n.key)}, V ${tuple(n.value)}. ${n.error || `S is ${tuple(n.weights)}, the output ${tuple(n.output)}.`}`,
-  caption: ({ numbers: n, state }): TemplateResult => {
+      : `Boxes to scale: Q ${tuple(n.query)}, K ${tuple(n.key)}, V ${tuple(n.value)}. ${n.error || `S is ${tuple(n.weights)}, the output ${tuple(n.output)}.`}`;
+  },
+  caption: (view): TemplateResult => {
+    const { numbers: n, state } = view;
+    if (state.view === "translation")
+      return html`${askedRow(view)}. Ten German words look at ten English ones: S is <b>10 × 10</b>, from Q and K of 32 numbers a word. The translator that comes with heed, layer 1, head 0.`;
     if (state.view === "layer")
       return n.layer.error
         ? html`${state.d} columns cannot be cut into ${state.h} equal pieces, and the layer is refused before anything is computed.`
@@ -162,11 +205,14 @@ export const page = definePage<Shapes, ShapesNumbers>({
     return html`${numberOf(state.b, "sentence", "sentences")}${state.h > 1 ? html` × ${state.h} heads` : ""}: S has ${state.n} × ${state.m} cells on each card, <b>${cells(n.weights).toLocaleString("en-US")}</b> weights in all. The output has ${n.output.slice(-2).join(" × ")} on each.`;
   },
   control: ({ state }) => {
+    if (state.view === "translation") return choice("", VIEW_NAMES, state.view, "view");
     const size = /* text */ state.self || state.view === "layer" ? "words" : "query words";
     return html`<label>${size} <input type="range" min="1" max="40" step="1" value="${state.n}" data-act="n" aria-label="Number of ${size}" aria-valuetext="${state.n}"><output>${state.n}</output></label>`;
   },
   more: ({ state }) =>
-    html`${state.view === "call" ? html`${choice("", WRONG_NAMES, state.wrong, "wrong")}${check("words look at themselves", state.self, "self")}` : ""}${choice("", VIEW_NAMES, state.view, "view")}`,
+    state.view === "translation"
+      ? undefined
+      : html`${state.view === "call" ? html`${choice("", WRONG_NAMES, state.wrong, "wrong")}${check("words look at themselves", state.self, "self")}` : ""}${choice("", VIEW_NAMES, state.view, "view")}`,
   actions: {
     n: ({ state }, _, value) => changed(state, "n", Number(value)),
     wrong: ({ state }, name) => ({
@@ -180,45 +226,54 @@ export const page = definePage<Shapes, ShapesNumbers>({
   drags,
   code,
   table: ({ numbers: n, state }) =>
-    state.view === "layer"
+    state.view === "translation"
       ? {
-          caption: n.layer.error || `A layer on one sentence, ${numberOf(state.h, "head", "heads")}`,
-          columns: ["", "shape", "numbers"],
-          rows: [
-            ["X", `${state.n} × ${state.d}`, state.n * state.d],
-            ["four matrices", `${state.d} × ${state.d} each`, n.layer.parameters],
-            ...(n.layer.error === ""
-              ? /* text */ ([
-                  ["queries, cut", n.layer.query.join(" × "), cells(n.layer.query)],
-                  ["output", n.layer.output.join(" × "), cells(n.layer.output)],
-                  ["multiplications and additions", "", n.layer.operations],
-                ] as const)
-              : []),
-          ],
+          caption: "What each German word looks at, in percent",
+          columns: ["", ...n.translation.columns],
+          rows: n.translation.rows.map((word, i) => [
+            word,
+            ...n.translation.weights[i].map((weight) => Number((100 * weight).toPrecision(4))),
+          ]),
         }
-      : {
-          caption: n.error || "One call of attention",
-          columns: ["", "shape", "numbers"],
-          rows: [
-            .../* text */ (
-              [
-                ["query", n.query],
-                ["key", n.key],
-                ["value", n.value],
-                ["weights", n.weights],
-                ["output", n.output],
-              ] as const
-            )
-              .filter(([, shape]) => shape.length > 0)
-              .map(([name, shape]) => [name, shape.join(" × "), cells(shape)] as const),
-            ...(n.error === ""
-              ? ([
-                  ["multiplications and additions", "", n.operations],
-                  ["bytes of the weights", "", n.bytes],
-                ] as const)
-              : []),
-          ],
-        },
+      : state.view === "layer"
+        ? {
+            caption: n.layer.error || `A layer on one sentence, ${numberOf(state.h, "head", "heads")}`,
+            columns: ["", "shape", "numbers"],
+            rows: [
+              ["X", `${state.n} × ${state.d}`, state.n * state.d],
+              ["four matrices", `${state.d} × ${state.d} each`, n.layer.parameters],
+              ...(n.layer.error === ""
+                ? /* text */ ([
+                    ["queries, cut", n.layer.query.join(" × "), cells(n.layer.query)],
+                    ["output", n.layer.output.join(" × "), cells(n.layer.output)],
+                    ["multiplications and additions", "", n.layer.operations],
+                  ] as const)
+                : []),
+            ],
+          }
+        : {
+            caption: n.error || "One call of attention",
+            columns: ["", "shape", "numbers"],
+            rows: [
+              .../* text */ (
+                [
+                  ["query", n.query],
+                  ["key", n.key],
+                  ["value", n.value],
+                  ["weights", n.weights],
+                  ["output", n.output],
+                ] as const
+              )
+                .filter(([, shape]) => shape.length > 0)
+                .map(([name, shape]) => [name, shape.join(" × "), cells(shape)] as const),
+              ...(n.error === ""
+                ? ([
+                    ["multiplications and additions", "", n.operations],
+                    ["bytes of the weights", "", n.bytes],
+                  ] as const)
+                : []),
+            ],
+          },
   tasks: [
     {
       text: "Make the score matrix 3 × 7: three words look at seven others.",

@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { decodeFloat16 } from "../head/packed.ts";
+import { CAPTURE } from "./captures.ts";
 import { compute, type Shapes } from "./compute.ts";
+import { ASKED } from "./draw-translation.ts";
 import { page } from "./page.ts";
 
 const numbers = (change: Partial<Shapes>) => compute(page.check({ ...page.initial, ...change }));
@@ -60,4 +63,28 @@ test("the label of n is inside the picture of a phone however wide Q is", async 
     // About 40 units of letters end there.
     expect(Number(x)).toBeGreaterThanOrEqual(44);
   }
+});
+
+test("the translator's call has the sizes of its words, and each row is the softmax of q · k / √32", async () => {
+  const { translation, weights } = await numbers({ view: "translation", n: 3 });
+  expect(weights).toEqual([1, 10, 10]);
+  const rows = translation.rows.length;
+  const [q, k] = [CAPTURE.query, CAPTURE.key].map(decodeFloat16);
+  for (let i = 0; i < rows; i++) {
+    const scores = translation.columns.map((_, j) =>
+      Array.from({ length: 32 }, (_, c) => q[32 * i + c] * k[32 * j + c]).reduce((a, b) => a + b, 0),
+    );
+    const powers = scores.map((score) => Math.exp((score - Math.max(...scores)) / Math.sqrt(32)));
+    const sum = powers.reduce((a, b) => a + b, 0);
+    for (const [j, power] of powers.entries())
+      expect(Math.abs(translation.weights[i][j] - power / sum)).toBeLessThan(1e-5);
+  }
+  // The row of "Hund" looks at the English word of "nicht", which comes next.
+  const { row, column } = ASKED;
+  expect([translation.rows[row], translation.rows[row + 1], translation.columns[column]]).toEqual([
+    "Hund",
+    "nicht",
+    "not",
+  ]);
+  expect(translation.weights[row][column]).toBeGreaterThan(0.9);
 });

@@ -31,7 +31,7 @@ export const WRONG_NAMES = [
 
 /** What a reader can change. */
 export const fields: StateFields<Shapes> = {
-  view: oneOf(["call", "layer"]),
+  view: oneOf(["call", "layer", "translation"]),
   b: size("b", 32),
   h: size("h", 1),
   n: size("n", 10),
@@ -43,6 +43,9 @@ export const fields: StateFields<Shapes> = {
   kd: size("kd", 48),
   d: size("d", 64),
 };
+
+/** The sizes of the translator's call: ten words look at ten words. */
+export const TRANSLATION = { b: 1, h: 1, n: 10, m: 10, dk: 32, dv: 32, self: false, wrong: "" } as const;
 
 /** A shape as the languages print it. */
 export const tuple = (shape: readonly number[]) => `(${shape.join(", ")})`;
