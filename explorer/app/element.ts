@@ -494,9 +494,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   readonly #restyle = () => {
     const session = this.#session;
-    // "auto" follows the color scheme that the element inherits from the page.
-    const schemes = this.isConnected ? getComputedStyle(this).colorScheme.split(" ") : [];
-    const follows = schemes.includes("dark") && (this.#dark.matches || !schemes.includes("light"));
+    // "auto" follows the page: its styles, or its <meta name="color-scheme">, which no computed color scheme has.
+    const follows = this.isConnected && getComputedStyle(this).floodColor === "rgb(0, 0, 0)";
     const dark = this.theme === "dark" || (this.theme !== "light" && follows);
     session.dark = dark && this.#surface?.printing !== true;
     session.still = this.#still.matches;

@@ -14,6 +14,7 @@ export const theme = css`
   container-type: inline-size;
   block-size: var(--heed-height, 760px);
   color: var(--ink);
+  flood-color: light-dark(#fff, #000); /* Nothing has it: it tells app/element.ts which of two colors the browser takes. */
   background: var(--paper);
   font-size: 13px;
   line-height: 20px;
