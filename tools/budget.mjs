@@ -28,9 +28,9 @@ export const BUDGET = new Map([
   ["src/webgpu", 5_030],
   ["ui", 510],
   ["explorer", 19_540],
-  ["lab", 16_720],
+  ["lab", 16_740],
   ["bench", 4_850],
-  ["tools", 7_170],
+  ["tools", 7_160],
   ["examples", 1_280],
   ["python", 290],
 ]);

@@ -172,6 +172,7 @@ async function check() {
     "heed/attention-view.js",
     "heed/package.json",
     "heed-models/encoder/model.safetensors",
+    "heed-models/translator/model.safetensors",
     "heed-models/captures/time-flies.safetensors",
   ];
   const addresses = files.map((name) => `import.meta.resolve("${name}")`);
