@@ -167,6 +167,14 @@ test("a part of a page that cannot be loaded is said, and the next change loads 
   // The captures of the other runs are loaded when one is chosen.
   await page.click('.others [data-act="run:fast"]');
   await expect(problem).toContainText("could not be loaded. Check the connection");
+  // Without a connection the next worker is not loaded, either.
+  await page.route("**/lab-worker.js", (route) => route.abort());
+  const lost = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/lab-worker.js"));
+  await page.locator('.control [data-act="at"]').fill("2");
+  await lost;
+  await expect(page.locator("[data-state=computing]")).toHaveCount(0);
+  await expect(problem).toContainText("could not be loaded. Check the connection");
+  await page.unroute("**/lab-worker.js");
   await page.unroute(parts[1]);
   await page.locator('.control [data-act="at"]').fill("3");
   await expect(page.locator(".stage figcaption")).toContainText("to “it”");

@@ -24,6 +24,7 @@ export class Requests<S extends LabState, N> {
   #waiting: S | undefined;
   #lastId = 0;
   #repliedId = 0;
+  /** Whether this worker has replied with numbers. */
   #hasNumbers = false;
 
   constructor(start: () => Worker, page: string, listener: RequestListener<S, N>) {
@@ -60,19 +61,17 @@ export class Requests<S extends LabState, N> {
     this.#repliedId = this.#lastId;
     this.#worker?.terminate();
     this.#worker = undefined;
+    this.#hasNumbers = false;
   }
 
   #startWorker(): Worker {
     const worker = this.#start();
     worker.addEventListener("message", ({ data }: MessageEvent<ComputeReply>) => this.#reply(data));
     worker.addEventListener("error", ({ message }) => {
+      const lost = `The computation ended unexpectedly${message ? `: ${message}` : ""}. Change something to start it again.`;
+      const isLoaded = this.#hasNumbers || message;
       this.end();
-      const reason = message
-        ? `The computation ended unexpectedly: ${message}`
-        : "The computation ended unexpectedly";
-      this.#listener.failed(
-        this.#hasNumbers || message ? `${reason}. Change something to start it again.` : UNLOADED,
-      );
+      this.#listener.failed(isLoaded ? lost : UNLOADED);
     });
     return worker;
   }
