@@ -2,21 +2,18 @@
 
 import type { Problem } from "../../backend/problem.ts";
 import { dropoutThreshold, headKey } from "../../core/random/random.ts";
-import { CallStruct, FIRST, LAST, PackStruct, TaskStruct } from "../codegen/layout.ts";
+import { FIRST, LAST } from "../codegen/layout.ts";
+import * as CallStruct from "../codegen/structs/call.ts";
+import * as PackStruct from "../codegen/structs/pack.ts";
+import * as TaskStruct from "../codegen/structs/task.ts";
 import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import { addressOf } from "../engine/transfer.ts";
 import type { Placed, PlacedKeys } from "./forward/place.ts";
 import type { ForwardPlan } from "./forward/plan.ts";
 import type { EngineStage, PoolImage } from "./plan.ts";
 
-const STRIDES = [
-  "queryRow", "keyRow", "valueRow", "outRow", "queryHead", "outHead", "lseHead", "headRows",
-] as const; // biome-ignore format: one list
-
-/** Byte strides in the words of a call; those left out are 0. */
-export interface Strides extends Partial<Readonly<Record<(typeof STRIDES)[number], number>>> {
-  readonly tensorRows: readonly number[];
-}
+/** Byte strides, each with its word of `CallStruct`; those left out are 0. */
+export type Strides = readonly (readonly [word: number, bytes: number])[];
 
 /** Positions read past the last one: kernels read whole vectors, to the end of a register tile. */
 const LIST_PADDING = 64;
@@ -40,6 +37,7 @@ export function writeCall(
   regions: AllocationScope,
   problem: Problem,
   strides: Strides,
+  tensorRows: readonly number[],
   pool: PoolImage,
 ): number {
   const at = regions.alloc(CallStruct.pool + 4 * pool.words.length);
@@ -53,6 +51,8 @@ export function writeCall(
     problem.dropoutP > 0 && !problem.positions.counted ? placeLists(memory, regions, problem) : undefined;
   const { i32, f32 } = memory;
   const word = (offset: number) => (at + offset) / 4;
+  i32.fill(0, word(0), word(CallStruct.tensorRow));
+  for (const [offset, bytes] of strides) i32[word(offset)] = bytes;
   // Where only a mask changes scores, a score is the plain product q·k and the scale is a factor in the exponent: exact for
   // integers, and one rounding less. The sign is applied to Q, because m must be the maximum of the scaled scores.
   const size = Math.abs(problem.scale);
@@ -67,7 +67,6 @@ export function writeCall(
   f32[word(CallStruct.exponent)] = (plain ? size : 1) * Math.LOG2E;
   f32[word(CallStruct.factor)] = problem.scale;
   i32[word(CallStruct.keys)] = problem.shape.Nk;
-  for (const name of STRIDES) i32[word(CallStruct[name])] = strides[name] ?? 0;
   i32[word(CallStruct.dropThreshold)] = (problem.dropoutP > 0 ? dropoutThreshold(problem.dropoutP) : 0) | 0;
   f32[word(CallStruct.dropScale)] = 1 / (1 - problem.dropoutP);
   if (lists) {
@@ -76,7 +75,7 @@ export function writeCall(
     i32[word(CallStruct.keyPositions)] = lists.key.at;
     i32[word(CallStruct.keyPositionsBatch)] = lists.key.bytes;
   }
-  i32.set(strides.tensorRows, word(CallStruct.tensorRow));
+  i32.set(tensorRows, word(CallStruct.tensorRow));
   i32.set(pool.words, word(CallStruct.pool));
   for (const [n, { word: offset }] of pool.tables.entries())
     i32[word(CallStruct.pool) + offset] = addresses[n];
@@ -146,18 +145,18 @@ export function buildAttentionTasks(
   const taskRows = decode ? r1 - r0 : tiling.rowTile;
   const rowTiles = Math.ceil((r1 - r0) / Math.max(1, taskRows));
   const headStep = tiling.headsPerTask;
-  const strides: Strides = {
-    queryRow: placed.query.row,
-    queryHead: placed.query.head,
-    keyRow: placed.key.row,
-    valueRow: packValues ? plan.packedValueRow : placed.value.row,
-    outRow: placed.outRow,
-    outHead: placed.outHead,
-    lseHead: placed.lseHead,
-    headRows: shape.Nq,
-    tensorRows: placed.masks.map(({ row }) => row),
-  };
-  const call = writeCall(memory, regions, problem, strides, plan.pool);
+  const strides: Strides = [
+    [CallStruct.queryRow, placed.query.row],
+    [CallStruct.queryHead, placed.query.head],
+    [CallStruct.keyRow, placed.key.row],
+    [CallStruct.valueRow, packValues ? plan.packedValueRow : placed.value.row],
+    [CallStruct.outRow, placed.outRow],
+    [CallStruct.outHead, placed.outHead],
+    [CallStruct.lseHead, placed.lseHead],
+    [CallStruct.headRows, shape.Nq],
+  ];
+  const tensorRows = placed.masks.map(({ row }) => row);
+  const call = writeCall(memory, regions, problem, strides, tensorRows, plan.pool);
   const count = placed.heads.list.length * (G / headStep) * rowTiles * tiling.splits;
   const at = regions.alloc(count * TaskStruct.size);
 

@@ -2,155 +2,21 @@
  * Layouts in the engine's memory: the constants, the words of a call and of a task, a thread's workspace.
  * forward/ and backward/ write these words and the kernels read them, both with these offsets. All offsets in bytes.
  */
+
 import { panelOf, roundUp, type Spec, targetsOf } from "./spec.ts";
+import * as RunStruct from "./structs/run.ts";
+import * as TaskStruct from "./structs/task.ts";
 
 /** Constants of the kernels' arithmetic, loaded from memory: `v128.const` in a hot loop is rebuilt at each use in V8 13.6–14.6. */
 export const CONSTANTS_AT = 4096;
-
-/** Words of a call, read by all of its tasks. */
-export const CallStruct = {
-  /** Factor of Q. */
-  scale: 0,
-  /** Number of keys; columns from here on are padding. */
-  keys: 4,
-  queryRow: 8,
-  keyRow: 12,
-  valueRow: 16,
-  outRow: 20,
-  dropThreshold: 24,
-  dropScale: 28,
-  /** Byte strides from head to head (queries, output, lse), for rows of several heads in one decode task. */
-  queryHead: 32,
-  outHead: 36,
-  /** Rows of each head in such a task. */
-  headRows: 40,
-  lseHead: 44,
-  /** Factors of a score in the exponents of 2 and of e: 2^(s·exponent) = e^(s·unit). */
-  exponent: 48,
-  unit: 52,
-  /** Factor from q·k to the score: the scale of the call. */
-  factor: 56,
-  /** Lists of positions for dropout, of rows and of keys, and bytes from batch entry to batch entry. */
-  queryPositions: 60,
-  queryPositionsBatch: 64,
-  keyPositions: 68,
-  keyPositionsBatch: 72,
-  /** Byte stride of the row of each mask tensor, up to 8. */
-  tensorRow: 80,
-  /** Constants and tables of the mask and score expressions. */
-  pool: 112,
-} as const;
-
-/** Words of one task. */
-export const TaskStruct = {
-  call: 0,
-  query: 4,
-  key: 8,
-  value: 12,
-  out: 16,
-  lse: 20,
-  rows: 24,
-  /** Index of the first row; its position is row + offset. */
-  row0: 28,
-  offset: 32,
-  batch: 36,
-  head: 40,
-  /** Runs of keys (`RunStruct`) and their number. */
-  runs: 44,
-  runCount: 48,
-  flags: 52,
-  /** Address of the sinks of the task's heads, or 0. */
-  sinks: 56,
-  state: 60,
-  dropKey: 64,
-  /** Index of the first staged key. */
-  keyBase: 68,
-  /** Address of (row0, keyBase) in each mask tensor, up to 8. */
-  tensor: 72,
-  size: 112,
-} as const;
-
-/** Words of a task of the backward kernel: rows × keys of one key head, all query heads of its group. */
-export const BackwardStruct = {
-  call: 0,
-  /** First row of the first head, bytes from row to row and from head to head. */
-  query: 4,
-  queryRow: 8,
-  queryHead: 12,
-  dOutput: 16,
-  dOutputRow: 20,
-  dOutputHead: 24,
-  output: 28,
-  outputRow: 32,
-  outputHead: 36,
-  /** lse of the first row, δ of the same, bytes from head to head. */
-  lse: 40,
-  delta: 44,
-  lseHead: 48,
-  dQuery: 52,
-  dQueryHead: 56,
-  /** Packed keys and values, and keys in rows, at the first key. */
-  key: 60,
-  value: 64,
-  keyRows: 68,
-  keyRow: 72,
-  dKey: 76,
-  dValue: 80,
-  rows: 84,
-  row0: 88,
-  heads: 92,
-  head: 96,
-  batch: 100,
-  offset: 104,
-  keyBase: 108,
-  /** Keys of the task. */
-  keys: 112,
-  /** Runs of keys of each row tile (address, count), and bytes from tile to tile and from head to head. */
-  index: 116,
-  indexBlock: 120,
-  indexHead: 124,
-  /** Dropout keys of the heads. */
-  dropKeys: 128,
-  flags: 132,
-  /** Mask tensors at (row0, keyBase) of the first head, and bytes from head to head, up to 8 each. */
-  tensor: 136,
-  tensorHead: 168,
-  /** Targets of kernels/attention/bias-gradients.ts: for each the address of the first row of the first head, bytes from head to head and row to row. */
-  sums: 200,
-  size: 204,
-} as const;
 
 /** Flags of a backward task: it zeroes its rows of dQ, its keys of dK and dV first. */
 export const NEW_ROWS = 1;
 export const NEW_KEYS = 2;
 
-/** Words of a pack task: rows of K into panels, rows of V into padded rows. */
-export const PackStruct = {
-  source: 0,
-  row: 4,
-  keys: 8,
-  target: 12,
-  valueSource: 16,
-  valueRow: 20,
-  valueTarget: 24,
-  size: 32,
-} as const;
-
 /** Task flags: the first or last task of a state. */
 export const FIRST = 1;
 export const LAST = 2;
-
-/** A run of keys: first key, end key, kind, and the range of keys for which the mask is evaluated. */
-export const RunStruct = {
-  full: 0,
-  partial: 1,
-  from: 0,
-  to: 4,
-  kind: 8,
-  maskFrom: 12,
-  maskTo: 16,
-  size: 20,
-} as const;
 
 /** A thread's workspace for a kernel. */
 export interface Workspace {

@@ -3,11 +3,12 @@
  * on the key or the score are computed once per row, all others for four keys at a time. Constants and tables are read from the
  * call's pool in memory, so that windows, lengths and slopes with other values share the kernel.
  */
+
 import type { Expression, Table, VarName } from "../../masks/expression/expr.ts";
 import type { FunctionBuilder, I32Value, Local, V128Value } from "../assembler/index.ts";
 import { f32x4, i32, i32x4, shuffle32, v128 } from "../assembler/index.ts";
-import { CallStruct } from "./layout.ts";
 import { type Arithmetic, exp, log, tanh } from "./math.ts";
+import * as CallStruct from "./structs/call.ts";
 
 /** The constants and tables of expressions, in pool order; `fillPool` writes them. */
 export interface ExpressionPool {

@@ -169,8 +169,8 @@ function stageRows(pass: Pass, regions: AllocationScope, stage: EngineStage, pla
   const heads = stage.heads.queries.list;
   const masks = problem.tensors.map((t) => placeMask(memory, regions, t, heads, stage.rows, stage.keys));
   // The backward kernel reads its other strides from its tasks.
-  const strides = { tensorRows: masks.map((x) => x.row) };
-  const call = writeCall(memory, regions, problem, strides, plan.pool);
+  const tensorRows = masks.map((x) => x.row);
+  const call = writeCall(memory, regions, problem, [], tensorRows, plan.pool);
   const ranges = Math.ceil((k1 - k0) / rangeKeys);
   const sums =
     plan.sums && placeBiasGradients(memory, regions, problem, plan.sums, stage, ranges, plan.strip);

@@ -3,7 +3,9 @@
 import type { KeyRun } from "../../../backend/plan/tiles.ts";
 import type { Problem } from "../../../backend/problem.ts";
 import { headKey } from "../../../core/random/random.ts";
-import { BackwardStruct, NEW_KEYS, NEW_ROWS, RunStruct } from "../../codegen/layout.ts";
+import { NEW_KEYS, NEW_ROWS } from "../../codegen/layout.ts";
+import * as BackwardStruct from "../../codegen/structs/backward.ts";
+import * as RunStruct from "../../codegen/structs/run.ts";
 import type { AllocationScope, EngineMemory } from "../../engine/memory.ts";
 import type { PlacedMask, Staged } from "../../engine/transfer.ts";
 import type { EngineStage } from "../plan.ts";

@@ -9,15 +9,18 @@ import type { Problem } from "../../../backend/problem.ts";
 import { settings } from "../../../backend/settings.ts";
 import { DTYPES, type TypedData } from "../../../core/dtype.ts";
 import { headKey } from "../../../core/random/random.ts";
-import { FIRST, LAST, PackStruct, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
+import { FIRST, LAST, workspaceOf } from "../../codegen/layout.ts";
 import { packing, panelOf, roundUp, type Spec } from "../../codegen/spec.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
+import * as PackStruct from "../../codegen/structs/pack.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { AllocationScope } from "../../engine/memory.ts";
 import { maskRowBytes, stageMask, stageRows, storeRounded } from "../../engine/transfer.ts";
 import { weights as weightsKernel } from "../../kernels/attention/weights.ts";
 import { PlanCache, packKernel, poolImage, problemKey, Runs, specOf, withManyRows } from "../plan.ts";
 import { correctRounding } from "../results.ts";
-import { writeCall } from "../tasks.ts";
+import { type Strides, writeCall } from "../tasks.ts";
 
 /** Consecutive rows that one task computes. */
 interface RowTile {
@@ -85,13 +88,13 @@ export function weights(
       bytes: maskRowBytes(t, Nk),
       at: regions.alloc(batch * spec.rowTile * maskRowBytes(t, Nk)),
     }));
-    const strides = {
-      queryRow: dk * DTYPES[spec.query].bytes,
-      keyRow: dk * DTYPES[spec.key].bytes,
-      outRow,
-      tensorRows: masks.map(({ t, bytes }) => (t.row === 0 ? 0 : bytes)),
-    };
-    const call = writeCall(memory, regions, problem, strides, pool);
+    const strides: Strides = [
+      [CallStruct.queryRow, dk * DTYPES[spec.query].bytes],
+      [CallStruct.keyRow, dk * DTYPES[spec.key].bytes],
+      [CallStruct.outRow, outRow],
+    ];
+    const tensorRows = masks.map(({ t, bytes }) => (t.row === 0 ? 0 : bytes));
+    const call = writeCall(memory, regions, problem, strides, tensorRows, pool);
     const taskAt = regions.alloc(batch * TaskStruct.size);
     const packAt = regions.alloc(PackStruct.size);
     let packedHead = -1;

@@ -4,6 +4,7 @@
  * δ is summed over the value columns in one chain, with the operations of the product do·v: where a row attends to a single key,
  * o is its value to the bit, and dp − δ is exactly 0.
  */
+
 import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
 import type {
   Func,
@@ -14,16 +15,11 @@ import type {
   V128Value,
 } from "../../assembler/index.ts";
 import { f32, f32x4, i32, select, v128, ZERO } from "../../assembler/index.ts";
-import {
-  BackwardStruct,
-  backwardSpaceOf,
-  CallStruct,
-  paddedKey,
-  paddedValue,
-  statStride,
-} from "../../codegen/layout.ts";
+import { backwardSpaceOf, paddedKey, paddedValue, statStride } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../../codegen/math.ts";
 import type { Spec } from "../../codegen/spec.ts";
+import * as BackwardStruct from "../../codegen/structs/backward.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
 import { transpose4 } from "../lanes.ts";
 import { clear, copyRow } from "./row-tile.ts";
 

@@ -10,18 +10,13 @@
  * are accumulated in memory. Tasks with the same rows or the same keys must not run at the same time, and the order
  * in which they run is the order of the sums: wasm/attention/backward/plan.ts ensures both.
  */
+
 import { callValue, type I32Value, i32, type Local, ModuleBuilder } from "../../assembler/index.ts";
-import {
-  BackwardStruct,
-  backwardSpaceOf,
-  CallStruct,
-  NEW_KEYS,
-  NEW_ROWS,
-  paddedKey,
-  paddedValue,
-  TaskStruct,
-} from "../../codegen/layout.ts";
+import { backwardSpaceOf, NEW_KEYS, NEW_ROWS, paddedKey, paddedValue } from "../../codegen/layout.ts";
 import { panelOf, type Spec, stripOf, targetsOf } from "../../codegen/spec.ts";
+import * as BackwardStruct from "../../codegen/structs/backward.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 import { loadRows } from "./backward-rows.ts";
 import { targetWord } from "./bias-gradients.ts";
 import { finite, scores } from "./products.ts";

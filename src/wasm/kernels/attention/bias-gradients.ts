@@ -7,11 +7,12 @@
  * Cells and sums over one axis are float32, sums into a table float64: an entry may have a term for every cell. The
  * addresses are stored after the words of the task: for each target an address and the bytes from row to row.
  */
+
 import type { FunctionBuilder, I32Value, Local, V128Value } from "../../assembler/index.ts";
 import { f32, f32x4, f64, i32, i32x4, v128 } from "../../assembler/index.ts";
-import { TaskStruct } from "../../codegen/layout.ts";
 import type { Arithmetic } from "../../codegen/math.ts";
 import { type BiasGradients, targetsOf } from "../../codegen/spec.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 import { sumLanes } from "../lanes.ts";
 
 /** Adds the cells of a row to all targets. */

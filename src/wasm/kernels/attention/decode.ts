@@ -3,12 +3,15 @@
  * in order, in chunks of about 4 KiB that alternate between K and V, which keeps the hardware prefetcher active on some
  * processors (docs/optimization-log.md) and costs nothing on others. The rows of all query heads of a group share a chunk.
  */
+
 import { DTYPES } from "../../../core/dtype.ts";
 import type { Func, FunctionBuilder, Local, V128Value } from "../../assembler/index.ts";
 import { callValue, f32x4, i32, ModuleBuilder, v128, ZERO } from "../../assembler/index.ts";
-import { CallStruct, paddedValue, statStride, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
+import { paddedValue, statStride, workspaceOf } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../../codegen/math.ts";
 import type { Spec } from "../../codegen/spec.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 import { transpose4 } from "../lanes.ts";
 import { queryRowBytes } from "./products.ts";
 import {

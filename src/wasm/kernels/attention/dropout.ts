@@ -1,9 +1,11 @@
 /** Dropout of the cells of a row in a kernel: the bits of core/random/random.ts, eight keys at a time. */
+
 import type { FunctionBuilder, I32Value, Local, V128Value } from "../../assembler/index.ts";
 import { f32x4, i32, i32x4, v128 } from "../../assembler/index.ts";
-import { CallStruct, TaskStruct } from "../../codegen/layout.ts";
 import type { Arithmetic } from "../../codegen/math.ts";
 import type { Spec } from "../../codegen/spec.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 
 const SPREAD_Q = 0xc2b2ae3d | 0;
 const SPREAD_K = 0x27d4eb2f;

@@ -8,9 +8,11 @@
  * Queries are read where they are stored; keys are packed (pack.ts), values are in rows. The task's runs omit tiles that the
  * mask leaves empty; full tiles take the path without a predicate.
  */
+
 import { callValue, i32, ModuleBuilder, v128 } from "../../assembler/index.ts";
-import { paddedRows, statStride, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
+import { paddedRows, statStride, workspaceOf } from "../../codegen/layout.ts";
 import type { Spec } from "../../codegen/spec.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 import { finite, scores, values, visibleValues } from "./products.ts";
 import { beginRows, beginState, eachScoreTile, endState, finishRows, sinkRows } from "./row-tile.ts";
 import { exponentiate, updateRowMax, updateRowSum } from "./softmax.ts";

@@ -2,12 +2,14 @@
  * Packing: keys into panels [panel][d][columns], so that the score product reads them in order; values, where needed,
  * into float32 rows padded to full panels. Runs once for each key head, for all query heads of the group.
  */
+
 import { DTYPES } from "../../../core/dtype.ts";
 import type { FunctionBuilder, I32Value, Local } from "../../assembler/index.ts";
 import { f32x4, i32, ModuleBuilder, ZERO } from "../../assembler/index.ts";
-import { PackStruct, paddedValue } from "../../codegen/layout.ts";
+import { paddedValue } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../../codegen/math.ts";
 import { panelOf, type Spec } from "../../codegen/spec.ts";
+import * as PackStruct from "../../codegen/structs/pack.ts";
 import { transpose4 } from "../lanes.ts";
 import { copyRow } from "./row-tile.ts";
 

@@ -2,23 +2,24 @@
  * Shared by the forward, weights and decode kernels for a tile of query rows: copying the queries, starting or resuming the
  * state, finishing it, and looping over the runs of keys of the plan.
  */
+
 import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
 import type { Func, FunctionBuilder, I32Value, Local } from "../../assembler/index.ts";
 import { f32, f32x4, i32, v128, ZERO } from "../../assembler/index.ts";
 import {
-  CallStruct,
   FIRST,
   LAST,
   paddedRows,
   paddedValue,
-  RunStruct,
   stateBytes,
   statStride,
-  TaskStruct,
   type Workspace,
 } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, log, withConstants } from "../../codegen/math.ts";
 import { panelOf, type Spec } from "../../codegen/spec.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
+import * as RunStruct from "../../codegen/structs/run.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 import { queryRowBytes } from "./products.ts";
 
 /** A task's query rows, and the addresses of their data. */

@@ -6,10 +6,11 @@
 import type { Expression } from "../../../masks/expression/expr.ts";
 import type { FunctionBuilder, I32Value, Local, V128Value } from "../../assembler/index.ts";
 import { f32x4, i16x8, i32, i32x4, select, v128 } from "../../assembler/index.ts";
-import { CallStruct, TaskStruct } from "../../codegen/layout.ts";
 import type { Arithmetic } from "../../codegen/math.ts";
 import type { RowCompiler } from "../../codegen/score.ts";
 import type { Spec } from "../../codegen/spec.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 
 /**
  * Calls `span(start, stop, isMasked)` for all columns of a row: in the masked variant of a kernel for those before and after

@@ -7,13 +7,16 @@
  * p overwrites s, ds overwrites dp, times the derivative of the score mod. In a masked cell both are 0, whatever their values
  * were. A fully masked row is stored with −lse = −∞, so its weights are 0.
  */
+
 import type { NumberExpression } from "../../../masks/expression/expr.ts";
 import type { Func, I32Value, Local, ModuleBuilder, V128Value } from "../../assembler/index.ts";
 import { f32x4, i32, v128 } from "../../assembler/index.ts";
-import { CallStruct, statStride, TaskStruct } from "../../codegen/layout.ts";
+import { statStride } from "../../codegen/layout.ts";
 import { type Arithmetic, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";
 import { expressionsOf, type Spec, scoreModDerivatives } from "../../codegen/spec.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 import { RowSums } from "./bias-gradients.ts";
 import { beginDropout } from "./dropout.ts";
 import { eachSpan, ScoreRow } from "./score-row.ts";

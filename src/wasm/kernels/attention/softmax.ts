@@ -8,12 +8,15 @@
  * that value, whatever the weights. A row without visible keys has m = −∞; the differences then use 0 instead of m', which
  * avoids −∞ − (−∞): every p is 0.
  */
+
 import type { Func, FunctionBuilder, I32Value, ModuleBuilder, V128Value } from "../../assembler/index.ts";
 import { f32, f32x4, i32, shuffle32, v128, ZERO } from "../../assembler/index.ts";
-import { CallStruct, paddedRows, statStride, TaskStruct } from "../../codegen/layout.ts";
+import { paddedRows, statStride } from "../../codegen/layout.ts";
 import { type Arithmetic, exp2, maddOf, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";
 import { expressionsOf, type Spec } from "../../codegen/spec.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 import { sumLanes, transpose4 } from "../lanes.ts";
 import { beginDropout } from "./dropout.ts";
 import { eachSpan, ScoreRow } from "./score-row.ts";

@@ -4,9 +4,12 @@
  *
  *   for each tile of keys:   1 s = q·kᵀ   2 score mods and masks   3 p = e^(s − lse), written to its row of the result
  */
+
 import { i32, ModuleBuilder } from "../../assembler/index.ts";
-import { CallStruct, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
+import { workspaceOf } from "../../codegen/layout.ts";
 import type { Spec } from "../../codegen/spec.ts";
+import * as CallStruct from "../../codegen/structs/call.ts";
+import * as TaskStruct from "../../codegen/structs/task.ts";
 import { scores } from "./products.ts";
 import { beginRows, eachScoreTile } from "./row-tile.ts";
 import { finishedWeights, updateRowMax } from "./softmax.ts";
