@@ -5,7 +5,7 @@
  * the key: k + keyOffset, or a lookup in a list. So backends, the tile classifier and derivatives need no rule for positions.
  * At the end of the file, the tables of masks and score mods are checked: no position of the call may read outside of a list.
  */
-import { formatValue, OptionError, refuseGot, ShapeError } from "../core/errors.ts";
+import { formatValue, isList, OptionError, refuseGot, ShapeError } from "../core/errors.ts";
 import type { Shape } from "../core/shape.ts";
 import { compileBounds } from "../masks/expression/bounds.ts";
 import type { Expression, NumberExpression, Table } from "../masks/expression/expr.ts";
@@ -112,7 +112,7 @@ function offsetsOf(
 ): Float64Array {
   const values: ArrayLike<number> = typeof offset === "number" ? new Float64Array(B).fill(offset) : offset;
   const code = name === "queryOffset" ? "query-offset" : "key-offset";
-  if (values === null || values.length !== B)
+  if (!isList(values) || values.length !== B)
     throw new ShapeError(
       code,
       `${what}: ${name} must be a number or one for each of ${B} batch entries, got ${formatValue(offset)}`,
@@ -134,7 +134,7 @@ function listOf(
 ) {
   if (values === undefined) return {};
   const code = name === "queryPositions" ? "query-positions" : "key-positions";
-  if (values === null || typeof values !== "object" || values.length !== rows)
+  if (!isList(values) || values.length !== rows)
     throw new ShapeError(
       code,
       `${what}: ${name} must be a list of ${rows} positions, one for each ${name === "queryPositions" ? "query" : "key"}, got ${formatValue(values)}`,

@@ -149,7 +149,7 @@ export function resolve(
         "score-mod",
         isForeign(change) && !((change as unknown) instanceof BoolExpression)
           ? `${what}: scoreMod ${FOREIGN}`
-          : `${what}: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got ${formatValue(change)}`,
+          : `${what}: scoreMod takes what softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f) returns, got ${formatValue(change)}`,
         { got: change },
       );
     score = withScore(change.expr, score ?? VARS.score);
@@ -345,5 +345,7 @@ function sinksOf(
       { got: sinks },
     );
   if (t && (t.device !== "cpu" || device !== "cpu")) return { deviceSinks: t };
-  return { sinks: t ? t.toFloat64() : Float64Array.from(sinks as ArrayLike<number>) };
+  const numbers = t ? t.toFloat64() : Float64Array.from(sinks as ArrayLike<number>);
+  if (numbers.some(Number.isNaN)) refuseGot("sinks", `${what}: sinks must hold numbers`, Number.NaN);
+  return { sinks: numbers };
 }

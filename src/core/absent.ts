@@ -37,12 +37,12 @@ refuseNames(Tensor.prototype, "Tensor", {
     "T mT t permute swapaxes",
   "operations are functions of heed/nn: add(x, y), sum(x, axis), reshape(x, shape), pick(x, 0)":
     "add sub mul div multiply divide matmul dot pow exp log sqrt abs sum mean max min argmax argmin softmax relu view unsqueeze squeeze " +
-    "expandDims flatten slice masked_fill tril triu var std norm",
+    "expandDims flatten slice masked_fill tril triu var std norm expand repeat flat",
   "toArray() gives nested arrays, toFloat64() a flat one, at(0, 0) one number, and shape and size are fields":
     "numpy tolist array arraySync dataSync item print length forEach map dim ndim numel",
-  "contiguous() copies, and stopGradient(x) of heed/nn is a constant": "clone copy detach",
+  "contiguous() copies, and stopGradient(x) of heed/nn is a constant": "clone copy detach is_contiguous",
   "await x.to(device) moves it, cast(x, dtype) converts it":
-    "cuda cpu float double half int long bool astype asType",
+    "cuda cpu float double half int long bool astype asType cast type_as",
   "gradients are those of the tensors that you name: tape.gradients(loss, [x]) of heed/train":
-    "grad backward requires_grad requiresGrad",
+    "grad backward requires_grad requires_grad_ requiresGrad",
 });

@@ -58,7 +58,7 @@ export function formatValue(value: unknown): string {
   const name = (value as object).constructor?.name;
   return ArrayBuffer.isView(value)
     ? `${name} of ${(value as Float32Array).length ?? value.byteLength}`
-    : (name ?? "an object");
+    : name || "an object";
 }
 
 /** Throws an OptionError unless `passes`: the first argument of the function `what` is not what it takes. */
@@ -159,9 +159,10 @@ export function isList(value: unknown): boolean {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }
 
-/** True for a function that can be called: a class cannot be. */
+/** True for a function that can be called without `new`: a class cannot be, nor can a constructor of JavaScript such as Map. */
 export const isFunction = (value: unknown): value is (...args: never[]) => unknown =>
-  typeof value === "function" && !/^class/.test(`${value}`);
+  typeof value === "function" &&
+  !/^class|^function \w+\(\)\s*{\s*\[native/.test(value.prototype ? `${value}` : "");
 
 /** True for a Map, also one of another realm. */
 export function isMap(value: unknown): boolean {

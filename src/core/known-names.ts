@@ -73,7 +73,7 @@ export function checkKnownOptions(
       `${what}: the options are { … }, got ${formatValue(options)}; a mask goes into them: { attnMask: mask }`,
       { got: options },
     );
-  checkKnown(what, options, names, (name) => synonymIn({ ...SYNONYMS, ...synonyms }, name), expectedOf);
+  checkKnown(what, options, names, (name) => synonymIn({ ...synonyms, ...SYNONYMS }, name), expectedOf);
 }
 
 /** True for a mask, a score mod or a tensor. */

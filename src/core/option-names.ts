@@ -1,5 +1,5 @@
 /** Checks names and kinds of options: an unknown name is refused, with a suggestion, and a value of another kind. */
-import { isList, refuseValue } from "./errors.ts";
+import { isFunction, isList, refuseValue } from "./errors.ts";
 import { checkKnown, checkKnownOptions, type ExpectedOf, isObject } from "./known-names.ts";
 
 const isText = (x: unknown) => typeof x === "string";
@@ -13,7 +13,7 @@ const namesOf = (names: string): string[] => names.split(" ");
 /** What a value can have to be, in the words of its error. */
 export const KINDS = {
   "true or false": (x: unknown) => typeof x === "boolean",
-  "a function": (x: unknown) => typeof x === "function",
+  "a function": isFunction,
   "a number": Number.isFinite,
   "an integer ≥ 0": isFrom(0),
   "an integer ≥ 1": isFrom(1),
@@ -99,9 +99,14 @@ export function checkNames(
  * As `checkNames`, for attention, layers and training: also suggests options for names of other libraries, and for a mask that
  * was passed in place of options. Many names are one text, with spaces between them.
  */
-export function checkOptionNames(what: string, options: object, names: string | readonly string[]): void {
+export function checkOptionNames(
+  what: string,
+  options: object,
+  names: string | readonly string[],
+  synonyms: Readonly<Record<string, string>> = {},
+): void {
   const list = typeof names === "string" ? namesOf(names) : names;
-  checkKnownOptions(what, options, list, SYNONYMS, expectedIn(KIND_OF));
+  checkKnownOptions(what, options, list, { ...synonyms, ...SYNONYMS }, expectedIn(KIND_OF));
 }
 
 /** Options of layers, generation and training, and sentences, with their names in other libraries. */

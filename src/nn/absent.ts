@@ -11,7 +11,7 @@ refuseNames(
     "parameters() is a Map of tensors by name": "named_parameters weights trainableWeights trainable_weights",
     "gradients are not stored in a layer: tape.gradients(loss, parameters) returns them":
       "zero_grad zeroGrad",
-    "a layer is called by forward(x)": "call apply __call__",
+    "a layer is called by forward(x)": "call apply __call__ predict",
     "train({ model, data, steps }) of heed/train trains a model": "fit compile get_weights getWeights",
     "await layer.to(device) moves it, freeze() leaves its parameters as they are":
       "cuda cpu half requires_grad_",

@@ -12,7 +12,7 @@ import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import type { AttendOptions, AttendResult, MultiHeadOptions } from "./multi-head.ts";
-import { MultiHeadAttention } from "./multi-head.ts";
+import { isOperand, MultiHeadAttention } from "./multi-head.ts";
 import { LayerNorm } from "./norm.ts";
 import { type ActivationName, activate, checkActivation } from "./ops/activations.ts";
 import { add } from "./ops/arithmetic.ts";
@@ -217,6 +217,11 @@ export class DecoderBlock extends Block {
     checkCount("DecoderBlock.forward", arguments, 3);
     checkKind("DecoderBlock.forward", "options", "an object", options);
     if (memory !== undefined) checkKind("DecoderBlock.forward", "memory", "a tensor or a list", memory);
+    if (memory && !isOperand(memory))
+      throw new OptionError(
+        "memory",
+        "DecoderBlock.forward: memory must be a tensor or nested arrays; options are the third argument: forward(x, memory, options)",
+      );
     const { memory: memoryOptions = {}, isCausal = true, ...selfOptions } = options;
     const { multihead_attn: cross, norm3 } = this;
     checkMemory(cross !== undefined, memory !== undefined);

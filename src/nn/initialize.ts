@@ -74,6 +74,8 @@ function layerTensor(
   checkPrecision(kind, dtype);
   // Lengths; deeper lists are numbers.
   if (Array.isArray(values) && !Array.isArray(values[0])) {
+    if (values.some((n) => typeof n === "number" && !Number.isInteger(n)))
+      refuseValue(kind, "a flat list", "lengths, or numbers as a tensor: tensor([0.5, 2])", values);
     checkShape(kind, values);
     return setKind(tensorFrom(numbers(dtype, sizeOf(values)), values), kind);
   }

@@ -304,7 +304,7 @@ export class MultiHeadAttention extends Module {
 }
 
 /** True for an object with data and a shape, and for nested arrays. */
-function isOperand(x: unknown): boolean {
+export function isOperand(x: unknown): boolean {
   if (isNested(x)) return true;
   return typeof x === "object" && x !== null && "data" in x && ("shape" in x || "dims" in x);
 }

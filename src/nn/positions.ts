@@ -1,5 +1,5 @@
 /** Position encodings as layers: learned vectors, sinusoids, rotations. The formulas are in ops/rope.ts. */
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError, refuseValue } from "../core/errors.ts";
 import { checkPrecision } from "../core/numbers.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
@@ -10,6 +10,7 @@ import {
   checkBase,
   checkRope,
   ROPE_OPTIONS,
+  ROPE_SYNONYMS,
   type RopeOptions,
   rope,
   sinusoidalPositions,
@@ -40,7 +41,7 @@ export class LearnedPositions extends Module {
     if (!(Number.isInteger(N) && Number.isInteger(offset) && offset >= 0 && N >= 0 && offset + N <= length))
       throw new OptionError(
         "positions",
-        `LearnedPositions: there are ${length} positions; got N = ${formatValue(N)} from offset ${formatValue(offset)} on`,
+        `LearnedPositions: there are ${length} positions; got N = ${formatValue(N)} from offset ${formatValue(offset)} on${Number.isInteger(N) ? "" : "; N is a count, such as x.shape.at(-2)"}`,
         { length, N, offset },
       );
     return slice(this.weight, 0, offset, offset + N);
@@ -64,6 +65,7 @@ export class SinusoidalPositions extends Module {
     checkOptionNames("SinusoidalPositions", options, ["base", "dtype"]);
     const { base = 10_000, dtype = "float32" } = options;
     checkSizes("SinusoidalPositions", { size });
+    if (size % 2 !== 0) refuseValue("SinusoidalPositions", "size", "even", size);
     checkBase("SinusoidalPositions", base);
     checkPrecision("SinusoidalPositions", dtype);
     this.size = size;
@@ -96,7 +98,7 @@ export class Rope extends Module {
   constructor(options: Omit<RopeOptions, "offset" | "positions"> = {}) {
     super();
     checkCount("Rope", arguments, 1);
-    checkOptionNames("Rope", options, ROPE_OPTIONS);
+    checkOptionNames("Rope", options, ROPE_OPTIONS, ROPE_SYNONYMS);
     checkRope("Rope", options);
     this.options = options;
   }

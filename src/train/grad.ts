@@ -1,7 +1,7 @@
 /** Gradients of functions, as in JAX: `grad` and `valueAndGrad` record one call on a tape (tape.ts). */
 import { tensor } from "../core/create/construct.ts";
 import { isNested, type NestedNumbers } from "../core/create/nested.ts";
-import { checkArgument, checkCount, formatValue, isMap, OptionError } from "../core/errors.ts";
+import { checkArgument, checkCount, formatValue, isFunction, isMap, OptionError } from "../core/errors.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { operand, zerosLike } from "../nn/ops/operand.ts";
 import { Tape } from "./tape.ts";
@@ -63,7 +63,10 @@ function differentiated<X extends GradTarget, A extends readonly unknown[]>(
   what: string,
   f: (x: X, ...rest: A) => Tensor,
 ): (x: Argument<X>, ...rest: A) => [Tensor, GradOf<X>] {
-  checkArgument(typeof f === "function", what, `a function, as in ${what}((x) => sum(x))(x)`, f);
+  // A method without its layer would read a field of undefined.
+  const isMethod = /^forward\s*\(/.test(String(f));
+  const example = isMethod ? "sum(layer.forward(x))" : "sum(x)";
+  checkArgument(isFunction(f) && !isMethod, what, `a function, as in ${what}((x) => ${example})(x)`, f);
   return (x, ...rest) => {
     const argument = (isNested(x) ? tensor(x as NestedNumbers) : x) as X;
     const targets = targetsOf(what, argument);

@@ -117,7 +117,7 @@ function check(logits: Tensor, targets: Tensor, ignoreIndex: number) {
   if (targets.dtype !== "int32" || targets.shape.join() !== shape.join())
     throw new ShapeError(
       "targets",
-      `crossEntropy: targets must be [${shape.join(", ")}] int32 for logits [${logits.shape.join(", ")}], got [${targets.shape.join(", ")}] ${targets.dtype}${targets.dtype === "int32" ? "" : '; cast(targets, "int32") converts ids'}`,
+      `crossEntropy: targets must be [${shape.join(", ")}] int32 for logits [${logits.shape.join(", ")}], got [${targets.shape.join(", ")}] ${targets.dtype}${targets.shape.join() === logits.shape.join() ? "; of one-hot rows they are argmax(targets, -1)" : targets.dtype === "int32" ? "" : '; cast(targets, "int32") converts ids'}`,
       { shape: targets.shape, expected: shape },
     );
   checkOnCpu("crossEntropy", "targets", targets);

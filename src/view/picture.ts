@@ -12,6 +12,7 @@ import {
   OptionError,
   ShapeError,
 } from "../core/errors.ts";
+import { isObject } from "../core/known-names.ts";
 import { checkKinds, checkNames, type FieldKinds } from "../core/option-names.ts";
 import { asTensor, reshaped, type Tensor, type TensorLike } from "../core/tensor.ts";
 import type { HeadStore } from "../store/head-store.ts";
@@ -176,6 +177,13 @@ function layerOf(
     throw new OptionError(
       "weights",
       `${what}: this result has no weights; call scaledDotProductAttention with { returnWeights: true }`,
+    );
+  if (parts?.query !== undefined || parts?.key !== undefined)
+    throw new OptionError("source", `${what}: queries need keys, { query, key }`);
+  if (isObject(parts) && "layers" in (parts as object))
+    throw new OptionError(
+      "source",
+      `${what}: the attention of a model has many heads; one layer is ${what}(attention.layers[0]), all are storeFromModel(attention), for renderFigure and renderText`,
     );
   return { weights: heads(what, "weights", parts?.weights ?? (source as Values)) };
 }

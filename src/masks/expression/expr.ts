@@ -268,9 +268,22 @@ function built<T extends Expression>(
       code,
       `${what}: the function has || or ?? after a call, which JavaScript evaluates while the expression is made: it would drop what follows; write a.or(b)`,
     );
+  // `q === 0` is false for every expression, and no operator or symbol of JavaScript shows it.
+  const names = [...(/^[^{]*\{([^}]*)\}/.exec(source)?.[1] ?? "").matchAll(/(\w+)(?:\s*:\s*(\w+))?/g)];
+  const variables =
+    names.flatMap(([, name, alias = name]) => (name in VARS ? alias : [])).join("|") || "(?!)";
+  const compared = new RegExp(
+    `\\b(${variables})(\\.\\w+\\([^()]*\\))*\\s*[!=]==|[!=]==\\s*(${variables})\\b`,
+  );
+  if (compared.test(source))
+    throw new OptionError(
+      code,
+      `${what}: the function has === or !== beside a variable, which JavaScript evaluates while the expression is made; write q.eq(k) or q.ne(0)`,
+    );
   const outer = statements;
   const inner = { created: new Set<Expression>(), used: new Set<Expression>() };
   statements = inner;
+  Object.assign(Expression.prototype, { [Symbol.toPrimitive]: toPrimitive });
   let result: T;
   try {
     result = build(VARS);
@@ -295,6 +308,12 @@ function built<T extends Expression>(
       { lost },
     );
   return result;
+}
+
+/** What an operator of JavaScript reads: `q >= k` would be true, and `q - k` and Math.abs(q) NaN. */
+function toPrimitive(): string {
+  if (statements) throw new TypeError("it has an operator of JavaScript, such as >=, beside an expression");
+  return "[object Object]";
 }
 
 /**

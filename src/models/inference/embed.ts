@@ -10,6 +10,7 @@ import {
   checkArgument,
   checkCount,
   FormatError,
+  formatTensor,
   formatValue,
   OptionError,
   refuseGot,
@@ -25,7 +26,7 @@ import {
   SLICE_OPTIONS,
   type SliceOptions,
 } from "../../core/slices.ts";
-import { Tensor } from "../../core/tensor.ts";
+import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { checkSize } from "../../io/limit.ts";
 import type { FloatTensor } from "../../nn/index.ts";
@@ -354,13 +355,17 @@ function checkPooling(what: string, pooling: Pooling): void {
  * @example
  * const [[, alike]] = cosineSimilarity(embedTexts(encoder, ["the river bank", "the old ship"]));
  */
-export function cosineSimilarity(vectors: Tensor): number[][] {
+export function cosineSimilarity(vectors: TensorLike): number[][] {
   checkCount("cosineSimilarity", arguments, 1);
-  if (!(vectors instanceof Tensor) || vectors.shape.length !== 2)
-    throw new OptionError("vectors", "cosineSimilarity: vectors must be a tensor [n, C]");
-  checkOnCpu("cosineSimilarity", "vectors", vectors);
-  const [n, C] = vectors.shape;
-  const x = vectors.toFloat64();
+  const t = asTensor("cosineSimilarity: vectors", vectors);
+  if (t.shape.length !== 2)
+    throw new OptionError(
+      "vectors",
+      `cosineSimilarity: vectors must be a tensor [n, C], got ${formatTensor("vectors", t)}`,
+    );
+  checkOnCpu("cosineSimilarity", "vectors", t);
+  const [n, C] = t.shape;
+  const x = t.toFloat64();
   const row = (i: number) => x.subarray(i * C, (i + 1) * C);
   const lengths = Array.from({ length: n }, (_, i) => Math.sqrt(dot(row(i), row(i))));
   return lengths.map((a, i) => lengths.map((b, j) => (a * b === 0 ? 0 : dot(row(i), row(j)) / (a * b))));

@@ -17,7 +17,7 @@ import {
 } from "../../core/errors.ts";
 import { asTensor, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { broadcastShape, type Operand } from "../ops/arithmetic.ts";
-import { type FloatTensorOf, operand } from "../ops/operand.ts";
+import { type FloatTensorOf, operand, refuseMask } from "../ops/operand.ts";
 import { where } from "../ops/select.ts";
 
 /**
@@ -152,6 +152,7 @@ export function clip<T extends TensorLike>(x: T, low: number, high: number): Flo
 export function maskedFill<T extends TensorLike>(x: T, mask: TensorLike, value: number): FloatTensorOf<T> {
   checkCount("maskedFill", arguments, 3);
   const from = operand("maskedFill", "x", x);
+  refuseMask("maskedFill", "mask", mask);
   const flags = asTensor("maskedFill: mask", mask);
   if (!isMask(flags.dtype))
     throw new DTypeError(

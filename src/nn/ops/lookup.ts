@@ -11,6 +11,7 @@ import {
   OptionError,
   ShapeError,
 } from "../../core/errors.ts";
+import { isObject } from "../../core/known-names.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 
@@ -102,6 +103,12 @@ export function idsOf(
     }
     return { list, shape: [list.length] };
   }
+  if (typeof ids === "string" || (isObject(ids) && "ids" in (ids as object)))
+    throw new OptionError(
+      "ids",
+      `${what}: ${name} must be token ids, got ${formatValue(ids)}; encode(text) of a tokenizer has them in its field ids`,
+      { got: ids },
+    );
   const t = asTensor(`${what}: ${name}`, ids as TensorLike);
   if (!isInteger(t.dtype))
     throw new DTypeError(

@@ -8,12 +8,13 @@ import { isNested, type NestedBooleans } from "../../core/create/nested.ts";
 import { allocateLike, isDeviceData, placed, type TensorStorage } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { isMask } from "../../core/dtype.ts";
-import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
+import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import type { DTypeIn, TensorLike } from "../../core/tensor.ts";
 import { asTensor, COPY, denseOf, sameDevice, sizeOf, Tensor } from "../../core/tensor.ts";
+import { BoolExpression } from "../../masks/expression/expr.ts";
 
 export { type Numbers, numbers, numbersOf, type Precision } from "../../core/numbers.ts";
 
@@ -28,6 +29,11 @@ export type FloatTensorOf<T> = FloatTensor<PrecisionOf<T>>;
 
 /** A mask of keys as a tensor: true where a key is attended to. */
 export function keyMaskOperand(what: string, keyMask: TensorLike | readonly NestedBooleans[]): Tensor {
+  if (keyMask instanceof BoolExpression)
+    throw new OptionError(
+      "key-mask",
+      `${what}: keyMask takes a flag for each key; a mask such as keyLengths(lengths) goes into attnMask`,
+    );
   const mask = isNested(keyMask)
     ? tensor(keyMask as NestedBooleans)
     : asTensor(`${what}: keyMask`, keyMask as TensorLike);
@@ -38,6 +44,15 @@ export function keyMaskOperand(what: string, keyMask: TensorLike | readonly Nest
       { dtype: mask.dtype },
     );
   return mask;
+}
+
+/** Throws an OptionError for a mask of attention where an operation takes flags. */
+export function refuseMask(what: string, name: string, value: unknown): void {
+  if (value instanceof BoolExpression)
+    throw new OptionError(
+      name,
+      `${what}: ${name} takes a tensor; a mask such as causal() is for attnMask, a triangle is tril(ones([n, n]))`,
+    );
 }
 
 /** `value` as a tensor of float32 or float64, of the dtype and on the device of `like` where that is given. A Tensor stays the same object. */

@@ -53,6 +53,9 @@ export interface RopeOptions {
 }
 
 /** Names of the `RopeOptions` that a layer stores; each call gives the positions. */
+/** Names of other libraries. */
+export const ROPE_SYNONYMS = { rotaryDim: "dim headdim", base: "theta ropetheta" };
+
 export const ROPE_OPTIONS: readonly (keyof RopeOptions)[] = [
   "layout", "base", "rotaryDim", "frequencies", "amplitude", "axis",
 ]; // biome-ignore format: one list
@@ -65,7 +68,7 @@ export const ROPE_OPTIONS: readonly (keyof RopeOptions)[] = [
  */
 export function rope<T extends TensorLike>(x: T, options: RopeOptions = {}): FloatTensorOf<T> {
   checkCount("rope", arguments, 2);
-  checkOptionNames("rope", options, [...ROPE_OPTIONS, "offset", "positions"]);
+  checkOptionNames("rope", options, [...ROPE_OPTIONS, "offset", "positions"], ROPE_SYNONYMS);
   const from = operand("rope", "x", x);
   const rank = from.shape.length;
   checkRope("rope", options);

@@ -13,7 +13,7 @@ import { asTensor, reshaped, sizeOf, Tensor, viewOf } from "../../core/tensor.ts
 import { type AxesArgument, permute, type ReduceOptions, reducedAxes } from "../arrays/axes.ts";
 import { broadcastShape, type Operand, operands, sumTo } from "./arithmetic.ts";
 import type { AxisArgument, FloatTensor, FloatTensorOf, Precision } from "./operand.ts";
-import { axisOf, constantLike, operand, recordUnary, resultLike, zerosLike } from "./operand.ts";
+import { axisOf, constantLike, operand, recordUnary, refuseMask, resultLike, zerosLike } from "./operand.ts";
 import { checkList, concat, reshape } from "./shapes.ts";
 
 /**
@@ -32,6 +32,7 @@ export function where<X extends Operand, Y extends Operand>(
   no: Y,
 ): FloatTensorOf<X extends number | NestedList ? Y : X> {
   checkCount("where", arguments, 3);
+  refuseMask("where", "condition", condition);
   const c = isNested(condition)
     ? asTensor("where: condition", fromNested("where: condition", condition))
     : asTensor("where: condition", condition as TensorLike);

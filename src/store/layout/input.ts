@@ -109,7 +109,11 @@ function checkJson(what: string, value: unknown): void {
 /** Converts the input to a bag with the names and the metadata of a bundle. */
 export function bagFrom(input: StoreInput): Bag {
   if (input === null || typeof input !== "object" || !isList(input.blocks))
-    refuseGot("store", "storeFrom: expected { blocks: [...] }", input);
+    refuseGot(
+      "store",
+      "storeFrom: expected { blocks: [...] } (of a model's attention, storeFromModel makes a store)",
+      input,
+    );
   checkKinds("storeFrom", input, INPUT);
   const tensors = new Map<string, TensorLike>();
   const metadata = new Map([["heed", VERSION]]);
