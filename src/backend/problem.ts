@@ -11,6 +11,7 @@ import {
   DTypeError,
   formatTensor,
   formatValue,
+  isList,
   OptionError,
   refuseGot,
   ShapeError,
@@ -329,10 +330,10 @@ function sinksOf(
   device: string,
 ): Pick<Problem, "sinks" | "deviceSinks"> {
   if (sinks === undefined || sinks === null) return {};
-  const isList = Array.isArray(sinks) || ArrayBuffer.isView(sinks);
-  if (isList && !Array.from(sinks as ArrayLike<unknown>).every((x) => typeof x === "number"))
+  const isNumbers = isList(sinks);
+  if (isNumbers && !Array.from(sinks as ArrayLike<unknown>).every((x) => typeof x === "number"))
     throw new DTypeError("sinks", `${what}: sinks must hold numbers, got ${formatValue(sinks)}`, { sinks });
-  const t = isList ? undefined : asTensor(`${what}: sinks`, sinks as TensorLike);
+  const t = isNumbers ? undefined : asTensor(`${what}: sinks`, sinks as TensorLike);
   if (t && !isFloat(t.dtype))
     throw new DTypeError("sinks", `${what}: sinks must be floats, got ${formatTensor("sinks", t)}`, {
       dtype: t.dtype,

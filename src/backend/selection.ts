@@ -1,5 +1,5 @@
 /** Heads and rows whose weights a caller requests. */
-import { formatValue, OptionError, refuseGot } from "../core/errors.ts";
+import { formatValue, isList, OptionError, refuseGot } from "../core/errors.ts";
 import type { Shape } from "../core/shape.ts";
 
 /** Heads and rows as a caller writes them; negative numbers count from the end. Both default to all. */
@@ -36,8 +36,7 @@ export function requestedWeights(
 export function selectionOf(what: string, request: HeadsAndRows, shape: Shape): WeightSelection {
   const pick = (name: string, indices: readonly number[] | undefined, n: number): number[] => {
     if (indices === undefined) return Array.from({ length: n }, (_, i) => i);
-    if (!Array.isArray(indices) && !ArrayBuffer.isView(indices))
-      refuseGot("selection", `${what}: ${name} must be a list of integers`, indices);
+    if (!isList(indices)) refuseGot("selection", `${what}: ${name} must be a list of integers`, indices);
     return Array.from(indices, (x) => {
       if (!(Number.isInteger(x) && x >= -n && x < n))
         throw new OptionError(

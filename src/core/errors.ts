@@ -162,7 +162,7 @@ export function isList(value: unknown): boolean {
 /** True for a function that can be called without `new`: a class cannot be, nor can a constructor of JavaScript such as Map. */
 export const isFunction = (value: unknown): value is (...args: never[]) => unknown =>
   typeof value === "function" &&
-  !/^class|^function \w+\(\)\s*{\s*\[native/.test(value.prototype ? `${value}` : "");
+  !/^class|^function \w+\(\)\s*{\s*\[native/.test(value.prototype && `${value}`);
 
 /** True for a Map, also one of another realm. */
 export function isMap(value: unknown): boolean {

@@ -367,7 +367,7 @@ export function asTensor(what: string, value: TensorLike | Tensor, like?: Tensor
       `${what}: its data is a function; pass { data: await t.data(), shape: t.shape }`,
     );
   const shape = object.shape ?? object.dims;
-  if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
+  if (!isList(shape))
     throw new ShapeError(
       "tensor",
       `${what}: expected a tensor { data, shape }, got ${formatValue(value)} without a shape`,

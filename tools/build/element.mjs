@@ -32,7 +32,7 @@ const withoutFields = {
   /** @param {string} code @param {string} id */
   transform: (code, id) =>
     id.endsWith(".ts")
-      ? code.replace(/^ {2}(?:(?:private|protected|readonly) )*\w+[?!]?: [^=;{(\n]+;\n/gm, "")
+      ? code.replace(/^ {2}(?:(?:private|protected|readonly) )*\w+[?!]?: (?:(?! = )[^\n{])+;\n/gm, "")
       : undefined,
 };
 
