@@ -112,7 +112,7 @@ function offsetsOf(
 ): Float64Array {
   const values: ArrayLike<number> = typeof offset === "number" ? new Float64Array(B).fill(offset) : offset;
   const code = name === "queryOffset" ? "query-offset" : "key-offset";
-  if (!isList(values) || values.length !== B)
+  if (typeof offset !== "number" && (!isList(values) || values.length !== B))
     throw new ShapeError(
       code,
       `${what}: ${name} must be a number or one for each of ${B} batch entries, got ${formatValue(offset)}`,
