@@ -78,6 +78,18 @@ test("a page has at most six steps, a prediction and a sentence on its limits", 
   }
 });
 
+test("a button that the text of a step asks for is beside its picture before anything was done", async () => {
+  let steps = 0;
+  for (const page of pages)
+    for (const step of page.steps) {
+      const view = await viewOf(page.name, step.state);
+      if (!/<b>Throw again<\/b>/.test(textOf(step.text(view)))) continue;
+      steps++;
+      expect(textOf(page.control(view)), `${page.name}, “${titleOf(step, view)}”`).toContain("Throw again");
+    }
+  expect(steps).toBeGreaterThan(1);
+});
+
 test("no task is done before anything was done", async () => {
   for (const page of pages)
     for (const step of page.steps) {

@@ -247,7 +247,7 @@ export const page = definePage<Before, BeforeNumbers>({
         view,
       ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then strong cells line up from the upper right to the lower left.</p>
 <p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. ${lookingRight(view) === N ? "Every letter gives the most to the letter that it writes." : `${lookingRight(view)} of the six letters give the most to the letter that they write. The state of a neighbor has read that letter, too, so looking beside it can be enough.`}${unsteady(view)}</p>
-<p><b>Throw again</b>: other parameters, and other words to train on. The losses of earlier seeds stay as thin lines.</p>`,
+<p><b>Throw again</b>: other parameters, and other words to train on. Earlier losses stay as thin lines.</p>`,
     },
     {
       title: "The state is the query",
@@ -329,10 +329,10 @@ export const page = definePage<Before, BeforeNumbers>({
         ? html`<button type="button" data-act="race">Race</button>`
         : state.steps === 0
           ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>${deviceControl(state, n)}`
-          : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training" ?disabled=${n.losses.length < STEPS}><output>${Math.min(state.at, n.losses.length)}</output></label>`,
+          : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training" ?disabled=${n.losses.length < STEPS}><output>${Math.min(state.at, n.losses.length)}</output></label>${throwControl(state.seed)}`,
   more: ({ state, numbers: n }) =>
     state.steps > 0 && state.reach + state.pace === 0
-      ? html`${throwControl(state.seed)}${deviceControl(state, n)}<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false" ?disabled=${n.losses.length < STEPS}> six letters, a to h</label>`
+      ? html`${deviceControl(state, n)}<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false" ?disabled=${n.losses.length < STEPS}> six letters, a to h</label>`
       : undefined,
   carry: ({ seed, device }) => ({ seed, device }),
   actions: {

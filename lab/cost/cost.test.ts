@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
+import { textOf } from "../../ui/text-of.ts";
+import { reasonOf } from "../frame/render.ts";
 import { compute } from "./compute.ts";
 import { page } from "./page.ts";
+import { HEADS } from "./sizes.ts";
 
 test("attention takes 4·n²·d operations, the projections 8·n·d², and they are equal at n = 2·d", async () => {
   const { curve, even, now } = await compute(page.initial);
@@ -44,3 +47,18 @@ test("a run hands out each time as it is measured, keeps it while the guess move
   expect(again.measured).toEqual(first.measured);
   expect((await compute(page.initial)).measured).toEqual([]);
 }, 60_000);
+
+test("the reason for a low guess counts the heads of this page, and frames are counted where they are drawn", async () => {
+  const view = { state: page.initial, numbers: await compute(page.initial), wide: true, changed: false };
+  expect(reasonOf(page.steps[1].predict!, 2000, view)).toContain(
+    `${HEADS} heads of n · n numbers of 4 bytes are ${4 * HEADS} · n² bytes`,
+  );
+  expect(textOf(page.caption(view))).not.toContain("frames");
+  expect(textOf(page.caption({ ...view, state: { ...view.state, show: "memory" } }))).toContain("24 frames");
+});
+
+test("the memory in which a page computes ends at 4 GiB", () => {
+  const pages = (4 * 2 ** 30) / 2 ** 16;
+  expect(() => new WebAssembly.Memory({ initial: 1, maximum: pages })).not.toThrow();
+  expect(() => new WebAssembly.Memory({ initial: 1, maximum: pages + 1 })).toThrow();
+});

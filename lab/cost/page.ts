@@ -46,7 +46,7 @@ export const page = definePage<Cost, CostNumbers>({
         numbers: n,
       }) => html`<p>This is one layer of a small model: ${HEADS} heads of ${WIDTH} numbers. Both axes are logarithmic: equal steps are equal <em>factors</em>.</p>
 <p>Attention compares each of n words with n words. At ${wordsOf(n.now.n)} words that is <b>${count(n.now.attention)}</b> multiplications and additions. Twice the words are four times the work. From one label of the axis to the next are 16 times the words, and 16 · 16 = 256 times the work.</p>
-<p><b>Drag the line</b> with the dot, from 16 words to a million. Press <b>memory</b> to see the bytes: all weights of this layer at once would be <b>${byteCount(n.weights)}</b>. In a browser, one array can have about 2 GiB.</p>`,
+<p><b>Drag the line</b> with the dot, from 16 words to a million. Press <b>memory</b> to see the bytes: all weights of this layer at once would be <b>${byteCount(n.weights)}</b>. The memory in which this page computes ends at 4 GiB.</p>`,
     },
     {
       title: "Where the square is full",
@@ -69,7 +69,7 @@ export const page = definePage<Cost, CostNumbers>({
           [
             500,
             4500,
-            "At that length the square is less than half full: 8 heads of n · n numbers of 4 bytes are 32 · n² bytes.",
+            "At that length the square is less than half full: 12 heads of n · n numbers of 4 bytes are 48 · n² bytes.",
           ],
         ],
         formatGuess: wordsOf,
@@ -131,7 +131,7 @@ ${took(n, LARGE) !== undefined ? html`<p class="said">You said ${timeText(ghostO
     }
     if (state.one)
       return html`One new word after ${wordsOf(n.now.n)}: ${count(n.now.one)} operations, and a cache of <b>${byteCount(n.cache)}</b> in ${LAYERS} layers.`;
-    return html`${wordsOf(n.now.n)} words: attention takes ${count(n.now.attention)} operations, the projections ${count(n.now.projections)}. All weights at once would be <b>${byteCount(n.weights)}</b>${n.weights > 1.01 * 2 ** 31 ? html`, ${number(n.weights / 2 ** 31)} frames` : ""}.`;
+    return html`${wordsOf(n.now.n)} words: attention takes ${count(n.now.attention)} operations, the projections ${count(n.now.projections)}. All weights at once would be <b>${byteCount(n.weights)}</b>${state.show === "memory" && n.weights > 1.01 * 2 ** 31 ? html`, ${number(n.weights / 2 ** 31)} frames` : ""}.`;
   },
   control: ({ state, numbers: n }) => {
     if (state.show === "time")

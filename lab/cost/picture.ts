@@ -81,11 +81,11 @@ export function work(view: CostView): string {
     named("projections", curve("projections", "lthird")),
     named(
       "attention",
-      curve("attention", state.one ? "lw thin dash" : "lw") + (state.one ? curve("one", "lk") : ""),
+      curve("attention", state.one ? "lw thin dash" : "lw") + (state.one ? curve("one", "link") : ""),
     ),
     text(x1 - 4, y(last.attention) - 6, "attention", { class: "end tw bold s12 halo" }),
     text(x1 - 4, y(last.projections) + 18, "projections", { class: "end second s12 halo" }),
-    state.one ? text(x1 - 4, y(last.one) + 18, "one new word", { class: "end tk bold s12 halo" }) : "",
+    state.one ? text(x1 - 4, y(last.one) + 18, "one new word", { class: "end bold s12 halo" }) : "",
     dotMarks([[x(n.even), even]], 4, { class: "link" }),
     text(x(n.even) - 8, even - 8, `equal at ${wordsOf(n.even)}`, { class: "end s11 halo" }),
     draggable(
@@ -95,7 +95,7 @@ export function work(view: CostView): string {
       rect(now - 12, y0, now + 12, y1, { class: "hit" }) +
         line(now, y0, now, y1, "lthird") +
         dotMarks([[now, y(state.one ? n.now.one : n.now.attention)]], 7, {
-          class: `${state.one ? "fk" : "fw"} grip`,
+          class: `${state.one ? "link" : "fw"} grip`,
         }),
     ),
     text(now + (flip ? -12 : 12), y0 + 14, `n = ${wordsOf(n.now.n)}`, {
@@ -203,12 +203,12 @@ export function memory({ numbers: n, state, wide }: CostView): string {
     named(
       "kept",
       rect(left, base, left + Math.max(0.5, width), base - height, {
-        class: `${state.one ? "fk" : "fq"} soft`,
+        class: "fthird soft",
       }),
     ),
     named("workspace", rect(left + width + 2, base, left + width + 2 + strip, base - frame, { class: "fw" })),
     text(left, base - Math.max(height, frame) - 10, byteCount(stored), {
-      class: `bold halo ${state.one ? "tk" : "tq"} ${small}`,
+      class: `bold halo ${small}`,
     }),
     text(left, base + 16, state.one ? "keys and values" : "Q, K, V, output", { class: `second ${small}` }),
     text(left, base + below, `+ ${byteCount(workspace)} to work in`, { class: `tw ${small}` }),

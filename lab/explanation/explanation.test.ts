@@ -107,3 +107,16 @@ test("on a phone, where no table is beside the plot, the largest effect is a num
   const picture = page.picture({ ...(await viewOf("explanation")), wide: false } as never);
   expect(picture).toContain("time 16.7°");
 });
+
+test("a phone has every weight and effect of the head, and what is below a tenth of a degree is written in one way", async () => {
+  for (const change of [{}, { layer: 1, head: 11, how: "hidden" }]) {
+    const view = (await viewOf("explanation", change as never)) as never as Parameters<
+      typeof page.picture
+    >[0];
+    const narrow = page.picture({ ...view, wide: false });
+    for (const word of view.numbers.words) expect(narrow).toContain(`>${word}</text>`);
+    expect(narrow.match(/°<\/text>/g)!.length).toBeGreaterThanOrEqual(view.numbers.words.length);
+    expect(page.label(view)).toContain("<0.1°");
+    expect(page.label(view)).not.toContain("0.069°");
+  }
+});

@@ -21,7 +21,7 @@ const [TELLING, PREVIOUS] = [4, 2];
 const nameOf = ({ words }: ExplanationNumbers, j: number) =>
   j === 0 || j === words.length - 1 ? `the ${words[j]} mark` : `“${words[j]}”`;
 /** An effect: what is stored as 0 is smaller than what is stored. */
-const degrees = (angle: number) => (angle === 0 ? "<0.1°" : `${number(angle, angle < 10 ? 2 : 3)}°`);
+const degrees = (angle: number) => (angle < 0.1 ? "<0.1°" : `${number(angle, angle < 10 ? 2 : 3)}°`);
 /** A weight: no link has exactly none of a word's attention, or all of it. */
 const weightText = (weight: number) => (weight === 0 ? percent(1e-4) : percent(Math.min(weight, 1 - 1e-4)));
 /** The links of the head that is shown, and of the word whose links they are. */
@@ -149,7 +149,24 @@ function words({ numbers: n }: PageView): string {
   ].join("");
 }
 
-const picture = (view: PageView): string => plane(view) + (view.wide ? words(view) : "");
+/** The same as numbers, where there is no space for bars. */
+function listed({ numbers: n }: PageView): string {
+  const [left, top, step] = [284, 40, 21];
+  return [
+    text(left, top - 20, "weight", { class: "tw bold s11" }),
+    text(left + 42, top - 20, "effect", { class: "tb bold s11" }),
+    ...rowOf(n).map(({ j, weight, angle }, at) => {
+      const y = top + at * step;
+      return (
+        text(left, y, n.words[j], { class: "s11 bold" }) +
+        text(left, y + 11, weightText(weight), { class: "tw s11" }) +
+        text(left + 42, y + 11, degrees(angle), { class: "tb s11" })
+      );
+    }),
+  ].join("");
+}
+
+const picture = (view: PageView): string => plane(view) + (view.wide ? words : listed)(view);
 
 const fields: StateFields<Explanation> = {
   data: oneOf(["time", "fruit"]),

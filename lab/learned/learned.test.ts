@@ -18,6 +18,16 @@ test("the page knows the steps of every run", async () => {
       expect((await momentsOf(run, sentence)).map(({ step }) => step)).toEqual(STEPS[run]);
 });
 
+test("the table does not answer the question that the curve hides", async () => {
+  const { state, predict } = page.steps[4];
+  const names = async (...changes: object[]) =>
+    page.table((await viewOf("learned", ...(changes as never[]))) as never).rows.map(([name]) => name);
+  expect(await names(state as object)).not.toContain("share of cat at step 3,000");
+  expect(await names(state as object, predict!.show as object, { guess4: 50 })).toContain(
+    "share of cat at step 3,000",
+  );
+});
+
 test("“was” looks everywhere at step 0, at the animal at step 3,000, and never where the last word is tossed", async () => {
   const { shares, surprises, steps } = await numbersOf({});
   const at = (step: number) => shares[steps.indexOf(step)];

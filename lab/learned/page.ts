@@ -57,14 +57,16 @@ function curveAt(wide: boolean) {
   };
 }
 
+/** The run in which there is nothing to learn answers a prediction: until the guess, it ends at the chosen step. */
+const shownSteps = ({ numbers: n, state }: PageView) =>
+  n.steps.filter((step) => state.run !== "tossed" || guessOf(state, 4) >= 0 || step <= state.step);
+
 /** Surprise and share against the step, on axes that never change. The step is dragged along them. */
 function curves(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const { x, surprise, share } = curveAt(wide);
   const [[x0, x1], [y1, y0]] = [x.range, share.range];
-  // The curve of the run in which there is nothing to learn answers a prediction: until the guess, it ends at the chosen step.
-  const isHidden = state.run === "tossed" && guessOf(state, 4) < 0;
-  const drawn = n.steps.filter((step) => !isHidden || step <= state.step);
+  const drawn = shownSteps(view);
   const surprises = drawn.map((step, i) => [x(step), surprise(n.surprises[i])] as const);
   const shares = drawn.map((step, i) => [x(step), share(n.shares[i])] as const);
   const at = Math.max(0, n.steps.indexOf(state.step));
@@ -359,7 +361,7 @@ for scores in before, after:
             Number(n.weights[row][j].toPrecision(3)),
           ]),
         ...n.reasons.map((word, i) => [`expects ${word}`, "", n.says[i]]),
-        ...n.steps.flatMap((step, i) => [
+        ...shownSteps(view).flatMap((step, i) => [
           [`mean surprise at step ${steps(step)}`, "", n.surprises[i]],
           [`share of ${animalOf(view)} at step ${steps(step)}`, "", Number(n.shares[i].toPrecision(3))],
         ]),

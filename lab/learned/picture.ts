@@ -51,7 +51,7 @@ export function bars(view: LearnedView): string {
   const scale = scaleOf({ domain: [0, 1], range: [base, top] });
   const upTo = (weights: readonly number[]) => weights.slice(0, row + 1);
   return [
-    text(x0, 16, `step ${steps(view.state.step)}: “${n.words[row]}” looks (outline: step 0)`, {
+    text(x0, 16, `step ${steps(view.state.step)}: where “${n.words[row]}” looks (outline: step 0)`, {
       class: "bold s12",
     }),
     named(

@@ -7,7 +7,7 @@ import { Normals } from "../frame/chance.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { scoringOf } from "../head/head.ts";
 import { CAPTURES } from "../words/captures.ts";
-import { divisorOf } from "./divisor.ts";
+import { divisorOf, HIGHEST } from "./divisor.ts";
 
 /** What a reader changes. */
 export type Scale = {
@@ -59,37 +59,79 @@ const TEN = 10;
 /** Rows of a call. */
 const CHUNK = 200;
 
+/** Numbers that are drawn without a pause, about a millisecond's work. */
+const PIECE = 2 ** 16;
+/** Draws that are kept. */
+const KEPT = 40;
+
 /** Variances of every throw, by power, then by seed. */
 const thrown = new Map<number, Map<number, number>>();
-const cachedProducts = new Map<string, { readonly products: Float32Array; readonly largest: number }>();
 
-/** q·k of 2,000 random queries with ten random keys each, d_k = 2^power, and the largest number of the vectors. */
-function products(power: number, seed: number) {
-  const key = `${power} ${seed}`;
-  let drawn = cachedProducts.get(key);
-  if (drawn === undefined) {
-    const dk = 2 ** power;
-    const normals = new Normals(seed, power);
-    let largest = 0;
-    const fill = (rows: number) => {
-      const numbers = normals.list(CHUNK * rows * dk);
+/** Products of one power and seed, their variance, and the largest number of the vectors. */
+interface Drawn {
+  readonly products: Float32Array;
+  readonly variance: number;
+  readonly largest: number;
+}
+/** Every draw that was begun: what is left of it, and its result once nothing is. */
+const draws = new Map<string, { readonly steps: Iterator<void, Drawn>; drawn?: Drawn }>();
+
+/** q·k of 2,000 random queries with ten random keys each, d_k = 2^power; pauses after each piece. */
+function* drawing(power: number, seed: number): Generator<void, Drawn> {
+  const dk = 2 ** power;
+  const normals = new Normals(seed, power);
+  let largest = 0;
+  function* fill(rows: number) {
+    const numbers = new Float32Array(CHUNK * rows * dk);
+    for (let from = 0; from < numbers.length; from += PIECE) {
+      const piece = normals.list(Math.min(PIECE, numbers.length - from));
       // By index: iterators of typed arrays take ten times as long, and these are 22 million numbers.
-      for (let i = 0; i < numbers.length; i++) largest = Math.max(largest, Math.abs(numbers[i]));
-      return tensor(numbers, [CHUNK, rows, dk]);
-    };
-    const nothing = tensor(new Float32Array(CHUNK), [CHUNK, 1, 1]);
-    const list = new Float32Array(PAIRS);
-    // The ten keys of a row are the queries of this call and the row's query its only key, so that each
-    // log-sum-exp is one product.
-    for (let from = 0; from < PAIRS; from += CHUNK * TEN) {
-      const { lse } = scaledDotProductAttention(fill(TEN), fill(1), nothing, { scale: 1 });
-      list.set(lse.data as Float32Array, from);
+      for (let i = 0; i < piece.length; i++) largest = Math.max(largest, Math.abs(piece[i]));
+      numbers.set(piece, from);
+      yield;
     }
-    drawn = { products: list, largest };
-    if (cachedProducts.size > 40) cachedProducts.clear();
-    cachedProducts.set(key, drawn);
+    return tensor(numbers, [CHUNK, rows, dk]);
   }
-  return drawn;
+  const nothing = tensor(new Float32Array(CHUNK), [CHUNK, 1, 1]);
+  const products = new Float32Array(PAIRS);
+  // The ten keys of a row are the queries of this call and the row's query its only key, so that each
+  // log-sum-exp is one product.
+  for (let from = 0; from < PAIRS; from += CHUNK * TEN) {
+    const { lse } = scaledDotProductAttention(yield* fill(TEN), yield* fill(1), nothing, { scale: 1 });
+    products.set(lse.data as Float32Array, from);
+  }
+  return { products, variance: varianceOf(products), largest };
+}
+
+/** Draws one piece; the result once it is complete. */
+function drawPiece(power: number, seed: number): Drawn | undefined {
+  const key = `${power} ${seed}`;
+  let draw = draws.get(key);
+  if (draw === undefined) {
+    const [oldest] = draws.keys();
+    if (draws.size >= KEPT) draws.delete(oldest);
+    draw = { steps: drawing(power, seed) };
+    draws.set(key, draw);
+  }
+  if (draw.drawn === undefined) {
+    const { done, value } = draw.steps.next();
+    if (done) draw.drawn = value;
+  }
+  return draw.drawn;
+}
+
+/** The products of a power, drawn to the end if they are not yet. */
+function productsOf(power: number, seed: number): Drawn {
+  for (;;) {
+    const drawn = drawPiece(power, seed);
+    if (drawn !== undefined) return drawn;
+  }
+}
+
+/** Draws every other power, so that the slider finds them there; then those of the next throw. */
+export function* prepare({ seed }: Scale): Generator<void> {
+  for (const next of [seed, seed + 1])
+    for (let power = 0; power <= HIGHEST; power++) while (drawPiece(power, next) === undefined) yield;
 }
 
 /** q·k of every pair of tokens of a trained head, in the sentences of "Words", and those of queries with ten keys. */
@@ -119,7 +161,7 @@ function varianceOf(numbers: Float32Array): number {
 
 /** The numbers of a state. */
 export function compute({ power, divisor, visited, data, seed }: Scale): ScaleNumbers {
-  const drawn = products(power, seed);
+  const drawn = productsOf(power, seed);
   // Of random vectors each query has ten keys.
   const { products: raw, tens } =
     data === "trained" ? trained() : { products: drawn.products, tens: drawn.products };
@@ -127,7 +169,7 @@ export function compute({ power, divisor, visited, data, seed }: Scale): ScaleNu
   const by = divisorOf(divisor, dk);
   const bins = new Array<number>(100).fill(0);
   for (const x of raw) bins[Math.min(99, Math.max(0, Math.floor((x / by + 100) / 2)))]++;
-  const variance = varianceOf(raw);
+  const variance = data === "trained" ? varianceOf(raw) : drawn.variance;
   const rows = tens.length / TEN;
   const key = tensor(tens, [rows, TEN, 1]);
   const query = tensor(new Float32Array(rows).fill(1), [rows, 1, 1]);
@@ -163,7 +205,7 @@ export function compute({ power, divisor, visited, data, seed }: Scale): ScaleNu
         .map(([, v]) => [2 ** one, v / divisorOf(divisor, 2 ** one) ** 2] as const),
     ),
     points: powers.map((one) => {
-      const v = varianceOf(products(one, seed).products);
+      const v = productsOf(one, seed).variance;
       thrown.set(one, (thrown.get(one) ?? new Map<number, number>()).set(seed, v));
       return [2 ** one, v, v / divisorOf(divisor, 2 ** one) ** 2];
     }),

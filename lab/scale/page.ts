@@ -9,7 +9,7 @@ import { definePage, type LabView } from "../frame/page.ts";
 import { seed, throwAgain, throwControl } from "../frame/throw.ts";
 import { codeLines, number, percent } from "../frame/words.ts";
 import type { Scale, ScaleNumbers } from "./compute.ts";
-import { divisorOf, MODEL } from "./divisor.ts";
+import { divisorOf, HIGHEST, MODEL } from "./divisor.ts";
 
 type PageView = LabView<Scale, ScaleNumbers>;
 
@@ -159,9 +159,9 @@ export const page = definePage<Scale, ScaleNumbers>({
   minutes: 6,
   needs: ["steps"],
   fields: {
-    power: integer(6, 0, 10),
+    power: integer(6, 0, HIGHEST),
     divisor: oneOf(DIVISORS),
-    visited: { ...numbers([0, 2, 4], integer(0, 0, 10), () => true), address: "seen" },
+    visited: { ...numbers([0, 2, 4], integer(0, 0, HIGHEST), () => true), address: "seen" },
     data: oneOf(["random", "trained"]),
     show: oneOf(["products", "plot"]),
     line: toggle(),
@@ -253,7 +253,7 @@ export const page = definePage<Scale, ScaleNumbers>({
     return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(divisorOf(state.divisor, dkOf(view)))})`}: ${hasVariance(view) ? html`variance <b>${number(n.divided)}</b>, ` : ""}spread ± ${number(Math.sqrt(n.divided))}. Over ${n.rows.toLocaleString("en-US")} queries, the largest share of ten is ${percent(n.largest)} on average.`;
   },
   control: ({ state }) =>
-    html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>
+    html`<label>dₖ <input type="range" min="0" max="${HIGHEST}" step="1" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>
 ${choice(
   "",
   [

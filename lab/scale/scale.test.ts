@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
+import { Normals } from "../frame/chance.ts";
 import type { WordsNumbers } from "../words/compute.ts";
-import { compute } from "./compute.ts";
+import { compute, prepare } from "./compute.ts";
 import { divisorOf } from "./divisor.ts";
 import { page } from "./page.ts";
 
@@ -123,4 +124,22 @@ test("each ten products are those of one query, of a trained head, too: softmax 
   const river = (await viewOf("words", { line: "river", query: 0 })) as { numbers: WordsNumbers };
   expect(rows).toBe(20);
   for (const [i, share] of river.numbers.lines[0].shares.entries()) expect(shares[i]).toBeCloseTo(share, 4);
+});
+
+test("what is prepared in short pieces is what a visit would draw, and a visit draws no more of it", () => {
+  const draw = vi.spyOn(Normals.prototype, "list");
+  const seed = 77;
+  const steps = prepare({ ...page.initial, seed });
+  // d_k = 1 to 64: 22,000 numbers each, in pieces.
+  const all = 22_000 * 127;
+  let drawn = 0;
+  while (drawn <= all) {
+    steps.next();
+    const lengths = draw.mock.calls.splice(0).map(([length]) => length);
+    expect(Math.max(0, ...lengths)).toBeLessThanOrEqual(2 ** 16);
+    drawn += lengths.reduce((a, b) => a + b, 0);
+  }
+  expect(compute({ ...page.initial, power: 6, seed, visited: [0, 2, 4, 6] }).points).toHaveLength(4);
+  expect(draw).not.toHaveBeenCalled();
+  draw.mockRestore();
 });

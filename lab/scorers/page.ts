@@ -79,7 +79,7 @@ function scorer({ numbers: n, wide }: PageView, s: number): string {
       ? text(x, base + 38, `largest share, mean of 64 rows: ${percent(n.all[s].largest)}`, {
           class: "bold s12",
         })
-      : "",
+      : text(x, base + 28, `mean of 64: ${percent(n.all[s].largest)}`, { class: "bold s11" }),
   ].join("");
 }
 
@@ -211,7 +211,7 @@ export const page = definePage<Scorers, ScorersNumbers>({
         numbers: { all },
         state,
       }) => html`<p>At d = ${2 ** state.power} the scores of dot go from ${spread(all[0])}, those of additive from ${spread(all[2])}.</p>
-<p>A tanh is between −1 and 1, whatever its input. So a score is at most the sum of the absolute values in <i>w</i>, here ${number(all[2].bound, 2)}. Longer queries and keys cannot change that bound.</p>
+<p>A tanh is between −1 and 1, whatever its input. So a score is at most the sum of the absolute values in <i>w</i>, here ${number(all[2].bound, 2)}. Larger numbers in queries and keys cannot change that bound.</p>
 <p class="formula"><math><mo form="prefix" stretchy="false">|</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo><mo form="postfix" stretchy="false">|</mo><mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder><mo form="prefix" stretchy="false">|</mo><msub><mi>w</mi><mi>a</mi></msub><mo form="postfix" stretchy="false">|</mo></math></p>
 <p>Before training a score is far below it: the numbers of <i>w</i> have random signs, so they mostly cancel, and they begin smaller the more there are, like 1 ÷ √d. The division is in the initial values.</p>`,
     },
@@ -324,7 +324,7 @@ for row in shares:
     caption: `d = ${2 ** state.power}, n = ${state.n}`,
     columns: ["", ...NAMES],
     rows: [
-      ...POWERS.map((power, i) => [
+      ...POWERS.slice(0, lengthsOf(state)).map((power, i) => [
         `entropy at d = ${2 ** power}`,
         ...n.all.map((one) => Number(one.entropies[i].toPrecision(4))),
       ]),
@@ -360,7 +360,7 @@ for row in shares:
     ],
     [
       "Why does additive attention not saturate at first, without any division?",
-      "The numbers of w begin small, like 1 ÷ √d, with random signs, so their sum stays small; and no tanh is larger than 1, however long queries and keys are.",
+      "The numbers of w begin small, like 1 ÷ √d, with random signs, so their sum stays small; and no tanh is larger than 1, however large the numbers in queries and keys are.",
     ],
   ],
   limits:

@@ -12,14 +12,34 @@ test("the caption has the bytes that the first task asks for, on a phone as well
 });
 
 test("entropies of the prediction are not drawn before the guess, and are after it", async () => {
-  const dots = async (...changes: object[]) => {
+  const shown = async (...changes: object[]) => {
     const view = await viewOf("scorers", ...changes);
-    return page.picture({ ...view, wide: true } as never).match(/<circle/g)!.length;
+    return {
+      dots: page.picture({ ...view, wide: true } as never).match(/<circle/g)!.length,
+      rows: page.table(view as never).rows.filter(([name]) => /^entropy/.test(String(name))).length,
+    };
   };
   const { state, predict } = page.steps[1];
-  const before = await dots(state as object);
-  // Three scorers, two lengths more.
-  expect(await dots(state as object, predict!.show as object)).toBe(before + 6);
+  const before = await shown(state as object);
+  // Three scorers, two lengths more; the table has a row for each length.
+  expect(before.rows).toBe(2);
+  expect(await shown(state as object, predict!.show as object)).toEqual({ dots: before.dots + 6, rows: 4 });
+});
+
+test("the bound of an additive score grows with d, so the text says that larger numbers cannot change it", async () => {
+  const bound = async (power: number) =>
+    ((await viewOf("scorers", { power })).numbers as ScorersNumbers).all[2].bound;
+  expect(await bound(10)).toBeGreaterThan(3 * (await bound(6)));
+  const { text, state } = page.steps[2];
+  expect(textOf(text((await viewOf("scorers", state as object)) as never))).toContain(
+    "Larger numbers in queries and keys cannot change that bound.",
+  );
+});
+
+test("a phone has the means of 64 rows", async () => {
+  const view = await viewOf("scorers", {});
+  const narrow = page.picture({ ...view, wide: false } as never);
+  for (const mean of ["89", "36", "28"]) expect(narrow).toMatch(new RegExp(`mean of 64: ${mean}`));
 });
 
 test("over 64 rows dot is more saturated at each longer length, for every seed, though one row need not be", async () => {

@@ -4,7 +4,7 @@ import { wrapped } from "../frame/fit.ts";
 import { draggable, line, named } from "../frame/marks.ts";
 import { type PictureBox, RANGE, type ShapesView, type Size } from "./sizes.ts";
 
-/** A box, as the first of a stack of cards; `color` is q, k, v, w or b, and b is what does not fit. */
+/** A box, as the first of a stack of cards; `color` is q, k, v, w, third or b: third is what words and their mixture have, b is what does not fit. */
 export function stacked(box: PictureBox, color: string, cards: number): string {
   const extra = Math.min(4, cards - 1);
   const parts: string[] = [];

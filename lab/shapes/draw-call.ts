@@ -200,6 +200,14 @@ export function call(view: ShapesView): string {
       text(24, y + 58, `${cells(n.weights).toLocaleString("en-US")} weights, ${byteCount(n.bytes)} if kept`),
       text(24, y + 80, `${count(n.operations)} multiplications and additions`),
     );
+  // On a phone below the boxes, where no guess is.
+  else if (!bad && !isGuessed(state))
+    parts.push(
+      text(8, 256, `${cells(n.weights).toLocaleString("en-US")} weights, ${byteCount(n.bytes)} if kept`, {
+        class: small,
+      }),
+      text(8, 274, `${count(n.operations)} multiplications and additions`, { class: small }),
+    );
   if (bad) parts.push(message(n.error, wide));
   return parts.join("");
 }

@@ -18,7 +18,7 @@ export function layer(view: ShapesView): string {
   const parts = [
     named(
       "x",
-      stacked(x, "w", 1) +
+      stacked(x, "third", 1) +
         text(x.x + d / 2, row + h + (wide ? 22 : 14), "X", { class: `mid bold ${small}` }) +
         text(x.x + d / 2, row - (wide ? 10 : 8), `${state.n} × ${state.d}`, { class: `mid ${small}` }),
     ),
@@ -62,9 +62,9 @@ export function layer(view: ShapesView): string {
         text(O.x + d / 2, row + h + (wide ? 22 : 14), wide ? "the heads’ outputs" : "heads", {
           class: `mid tv bold ${small}`,
         }) +
-        stacked(M, "w", 1) +
+        stacked(M, "third", 1) +
         text(M.x + d / 2, M.y - (wide ? 10 : 5), "Wᴼ", { class: `mid bold ${small}` }) +
-        stacked(Y, bad ? "b" : "w", 1) +
+        stacked(Y, bad ? "b" : "third", 1) +
         text(Y.x + d / 2, row + h + (wide ? 22 : 14), "output", { class: `mid bold ${small}` }),
     ),
   );

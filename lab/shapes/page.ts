@@ -195,7 +195,7 @@ export const page = definePage<Shapes, ShapesNumbers>({
     if (state.view === "layer")
       return n.layer.error
         ? html`${state.d} columns cannot be cut into ${state.h} equal pieces, and the layer is refused before anything is computed.`
-        : html`${numberOf(state.n, "word", "words")} of ${state.d} numbers, cut into ${numberOf(state.h, "head", "heads")} of <b>${n.layer.query[2]}</b>. ${n.layer.parameters.toLocaleString("en-US")} parameters, whatever the number of heads.`;
+        : html`${numberOf(state.n, "word", "words")} of ${state.d} numbers, cut into ${numberOf(state.h, "head", "heads")} of <b>${n.layer.query[2]}</b>. ${n.layer.parameters.toLocaleString("en-US")} parameters.`;
     if (n.error !== "")
       return html`${state.wrong === "key" ? html`Queries have ${state.dk} numbers and keys ${state.kd}` : state.wrong === "value" ? html`V should have a row for each of the ${numberOf(state.m, "word", "words")} and has ${state.dv}` : html`The axes are swapped`}: the boxes share no edge, and nothing is computed.`;
     if (state.wrong === "axes")

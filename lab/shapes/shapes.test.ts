@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { textOf } from "../../ui/text-of.ts";
 import { decodeFloat16 } from "../head/packed.ts";
 import { CAPTURE } from "./captures.ts";
 import { compute, type Shapes } from "./compute.ts";
@@ -87,4 +88,12 @@ test("the translator's call has the sizes of its words, and each row is the soft
     "not",
   ]);
   expect(translation.weights[row][column]).toBeGreaterThan(0.9);
+});
+
+test("the caption beside the question about the heads does not answer it, and a phone has the counts of a call", async () => {
+  const state = page.check({ ...page.initial, ...(page.steps[5].state as object) });
+  const caption = page.caption({ state, numbers: await compute(state), wide: true, changed: false });
+  expect(textOf(caption)).toMatch(/16,384 parameters\.$/);
+  const call = { state: page.initial, numbers: await compute(page.initial), wide: false, changed: false };
+  expect(page.picture(call)).toMatch(/12.5 KiB if kept.*819,200 multiplications/s);
 });

@@ -48,11 +48,14 @@ test("saturation: × 1 and × 100 by button, a bar by key and by mouse, both tas
     await page.locator('[data-act="times"]').fill("39");
     await page.waitForFunction(() => document.querySelectorAll(".tasks .done").length === 2);
   }));
-test("saturation: a drag over 2,000 rows × 64 keys draws each change, and says how soon", ({ visit }) =>
+test("saturation: a drag over 2,000 rows × 64 keys draws each change without waiting for a frame, and says how soon", ({
+  visit,
+}) =>
   visit("saturation.html#v1?keys=64", {}, async (page) => {
     const gaps = await page.evaluate(async () => {
       const root = /** @type {Element} */ (document.querySelector(".lab"));
       const slider = /** @type {HTMLInputElement} */ (document.querySelector('[data-act="times"]'));
+      globalThis.requestAnimationFrame = () => 0;
       const times = [];
       for (let i = 0; i < 60; i++) {
         const drawn = new Promise((resolve) => root.addEventListener("drawn", resolve, { once: true }));
@@ -213,7 +216,7 @@ test("anchors: why √dₖ, variance and entropy without and with the division",
     }
   }));
 test("anchors: dot, scaled, additive, entropies of 64 keys at four lengths", ({ visit }) =>
-  visit("scorers.html", {}, async (page) => {
+  visit("scorers.html#v1?lengths=4", {}, async (page) => {
     for (const [d, dot] of [
       [16, 1.36],
       [64, 0.58],

@@ -18,7 +18,7 @@ import type { ReaderProgress } from "./progress.ts";
 import type { PageState } from "./state.ts";
 
 const NARROW_BELOW = 900;
-/** Milliseconds between two pictures: replies that come faster wait for the next frame. */
+/** Milliseconds between two pictures of intermediate numbers: those that come faster wait for the next frame. */
 const FRAME = 12;
 /** Milliseconds without a change after which parts that are not in view are drawn too. */
 const SETTLED = 120;
@@ -94,7 +94,7 @@ export class Drawing<S extends LabState, N> {
     )!;
   }
 
-  /** Draws now, or in the next frame if the last picture is too recent. */
+  /** Draws now, or in the next frame if the last picture is too recent: for intermediate numbers, which may come faster than frames. */
   drawSoon(): void {
     if (performance.now() - this.#lastTime > FRAME) this.draw();
     else this.schedule();

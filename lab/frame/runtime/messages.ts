@@ -19,7 +19,11 @@ export interface ComputeReply {
   readonly progress?: number;
 }
 
-/** What a page's compute.ts exports: numbers from a state. `report` sends intermediate numbers of long work. */
+/**
+ * What a page's compute.ts exports: numbers from a state. `report` sends intermediate numbers of long work. `prepare` computes in short
+ * steps what the next states will need; it is stopped by the next request.
+ */
 export interface PageComputation<S extends LabState = LabState, N = unknown> {
   compute(state: S, report?: (numbers: N, progress: number) => void): N | Promise<N>;
+  prepare?(state: S): Iterable<void>;
 }

@@ -55,7 +55,9 @@ export function mount<S extends LabState, N>(
     computed(requested, numbers) {
       state.computed = { state: requested, numbers };
       if (unknown.length === 0 || state.changed) progress.showProblem(undefined);
-      drawing.drawSoon();
+      // The answer to an input does not wait for a frame: the next one shows it in either case.
+      if (requests.isIdle) drawing.draw();
+      else drawing.drawSoon();
     },
     failed: (message) => progress.showFailure(message),
   });

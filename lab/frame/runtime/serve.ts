@@ -11,12 +11,19 @@ const UNLOADED = /imported module|Importing a module/;
 export function serveComputations(port: Port): void {
   // One thread: more threads need a looser content policy, and these problems are small.
   configure({ threads: 1, onWarning: () => {} });
+  let lastId = 0;
   port.addEventListener("message", async ({ data }) => {
     const { id, page, state } = data as ComputeRequest;
+    lastId = id;
     const reply = (message: Omit<ComputeReply, "id">) => port.postMessage({ id, ...message });
     try {
-      const { compute }: PageComputation = await import(`../../${page}/compute.ts`);
+      const { compute, prepare }: PageComputation = await import(`../../${page}/compute.ts`);
       reply({ numbers: await compute(state, (numbers, progress) => reply({ numbers, progress })) });
+      for (const _ of prepare?.(state) ?? []) {
+        // A request that has arrived is answered between two steps.
+        await new Promise((resolve) => setTimeout(resolve));
+        if (lastId !== id) break;
+      }
     } catch (error) {
       const message = messageOf(error);
       reply({ error: message, unloaded: UNLOADED.test(message) });
