@@ -265,14 +265,14 @@ export const page = definePage<Before, BeforeNumbers>({
         numbers,
       }) => html`<p>The recurrence was the slow part: word ${LONG} waits for the ${(LONGEST - 1).toLocaleString("en-US")} before it. In 2017 it was left out. Every word makes its own query from itself and its position, and all rows can be computed at the same time. What is left is attention: hence the title of that paper, “Attention Is All You Need”.</p>
 <p>Press <b>Race</b>: both, untrained, read texts of ${PACE_WORDS[0]} to ${LONG} words. ${measured(numbers) && html`At ${LONG} words ${measured(numbers)}. `}There attention has ${number(OPERATIONS.attention / OPERATIONS.recurrent, 2)} times as many operations, but in a few large products. The recurrent network has ${LONG} small ones, and each needs the result of the one before.</p>
-<p>Nothing here is parallel: this page computes on one thread. Many cores or a GPU can share a large product, and not a chain of small ones. But the work of attention grows with n², that of the recurrent network with n.</p>`,
+<p>This page computes on one thread. Many cores or a GPU can share a large product, and not a chain of small ones. But the work of attention grows with n², that of the recurrent network with n.</p>`,
     },
     {
       title: "How far back?",
       state: { reach: 1 },
       about: ({ reach }) => reach > 0,
       text: ({ numbers: { reach } }) =>
-        html`<p>A network learns from gradients: how much would the last output change if a word changed? Take ${WORDS} random words, and a recurrent network and an attention layer before any training. The purple curve is the share of each word in the gradient of the last output through attention. The first word has ${reach === undefined ? "" : tiny(reach.attention.middle[0])}. The band has the smallest and the largest of eight draws.</p>
+        html`<p>A network learns from gradients: how much would the last output change if a word changed? Take ${WORDS} random words, and a recurrent network and an attention layer before any training. The purple curve is each word’s share in that gradient through attention. The first word has ${reach === undefined ? "" : tiny(reach.attention.middle[0])}. The band has the smallest and the largest of eight draws.</p>
 <p>Through attention the first word is one step from the last. Through the recurrent network it is ${WORDS - 1} steps away, each after the other, and each lets only a part pass.</p>`,
       predict: {
         question: `Through the recurrent network, what share of the gradient has the first of ${WORDS} words?`,
