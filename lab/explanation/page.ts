@@ -151,11 +151,12 @@ function words({ numbers: n }: PageView): string {
 
 /** The same as numbers, where there is no space for bars. */
 function listed({ numbers: n }: PageView): string {
-  const [left, top, step] = [284, 40, 21];
+  const row = rowOf(n);
+  const [left, top, step] = [284, 40, Math.min(30, 220 / row.length)];
   return [
     text(left, top - 20, "weight", { class: "tw bold s11" }),
     text(left + 42, top - 20, "effect", { class: "tb bold s11" }),
-    ...rowOf(n).map(({ j, weight, angle }, at) => {
+    ...row.map(({ j, weight, angle }, at) => {
       const y = top + at * step;
       return (
         text(left, y, n.words[j], { class: "s11 bold" }) +

@@ -85,7 +85,7 @@ export const page = definePage<Variants, VariantsNumbers>({
         view,
       ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute one head. Each square shows who looks at whom: a row is a word that looks.</p>
 <p><b>Flash</b> computes all weights but keeps none. <b>Longformer</b> computes only those of nearby words and of word 0. <b>Performer</b> computes no weight at all; it estimates sums of them from random numbers.</p>
-<p>How good is an output? Its distance from the exact one, as a share of the exact one’s size: 0 % is exact, and who answers 0 everywhere is wrong by 100 %. ${KIND_PLACES[kindOf(view)]}, Longformer is wrong by <b>${wrong(view.numbers.ways[2].error)}</b> and Performer by ${wrong(view.numbers.ways[3].error)}. <b>Press another row</b>: with other data the marks move.</p>`,
+<p>How good is an output? Its distance from the exact one, as a share of the exact one’s size: 0 % is exact, and who answers 0 everywhere is wrong by 100 %. ${KIND_PLACES[kindOf(view)]}, Longformer is wrong by <b>${wrong(view.numbers.ways[2].error)}</b> and Performer by ${wrong(view.numbers.ways[3].error)}. <b>Press another row</b>: with other data the marks move.</p>`,
     },
     {
       title: "Flash: nothing is left out",
