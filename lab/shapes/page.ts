@@ -124,7 +124,7 @@ export const page = definePage<Shapes, ShapesNumbers>({
         ],
         formatGuess: (guess) => `${guess}: ${ENGLISH[guess - 1]}`,
         show: { view: "translation" },
-        mark: (guess, { wide }) => cellMark(guess - 1, wide),
+        mark: (guess, { wide }) => cellMark(Math.max(1, guess) - 1, wide),
         result: (view) =>
           html`${askedRow(view)}: “nicht” comes next. The row of “heute” looks ahead at “has”, because the verb is second in German, and “seen” waits until the end. Nobody wrote these rules down for it: this is layer 1, head 0, after training.`,
       },
