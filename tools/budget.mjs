@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["src/webgpu", 5_030],
   ["ui", 510],
   ["explorer", 19_540],
-  ["lab", 16_820],
+  ["lab", 16_830],
   ["bench", 4_850],
   ["tools", 7_170],
   ["examples", 1_280],

@@ -6,9 +6,10 @@ import { html } from "../../ui/markup.ts";
 import { integer, oneOf, ownSentence, type StateFields } from "../frame/fields.ts";
 import { axisOf, line, named } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
-import { codeLines, indexOfLargest, number, PIECES, percent, plainSentence } from "../frame/words.ts";
+import { codeLines, indexOfLargest, number, PIECES, plainSentence } from "../frame/words.ts";
 import { cutNote, OWN_MODEL, ownExplorer } from "../head/link.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
+import { degrees, listed, rowOf, weightText } from "./row.ts";
 
 type PageView = LabView<Explanation, ExplanationNumbers>;
 
@@ -20,20 +21,6 @@ const [TELLING, PREVIOUS] = [4, 2];
 /** A word as it is named in sentences. */
 const nameOf = ({ words }: ExplanationNumbers, j: number) =>
   j === 0 || j === words.length - 1 ? `the ${words[j]} mark` : `“${words[j]}”`;
-/** An effect: what is stored as 0 is smaller than what is stored. */
-const degrees = (angle: number) => (angle < 0.1 ? "<0.1°" : `${number(angle, angle < 10 ? 2 : 3)}°`);
-/** A weight: no link has exactly none of a word's attention, or all of it. */
-const weightText = (weight: number) => (weight === 0 ? percent(1e-4) : percent(Math.min(weight, 1 - 1e-4)));
-/** The links of the head that is shown, and of the word whose links they are. */
-const rowOf = (n: ExplanationNumbers) => {
-  const at = (n.layer * n.heads + n.head) * n.words.length;
-  return n.words.map((_, j) => ({
-    j,
-    weight: n.weights[at + j],
-    angle: n.angles[at + j],
-    move: n.moves[at + j],
-  }));
-};
 /** The largest link of a head in layer 0: what the first steps speak of. */
 function largestOf(n: ExplanationNumbers, head: number) {
   const at = head * n.words.length;
@@ -146,24 +133,6 @@ function words({ numbers: n }: PageView): string {
         (i) => degrees(row[i].angle),
       ),
     ),
-  ].join("");
-}
-
-/** The same as numbers, where there is no space for bars. */
-function listed({ numbers: n }: PageView): string {
-  const row = rowOf(n);
-  const [left, top, step] = [284, 40, Math.min(30, 220 / row.length)];
-  return [
-    text(left, top - 20, "weight", { class: "tw bold s11" }),
-    text(left + 42, top - 20, "effect", { class: "tb bold s11" }),
-    ...row.map(({ j, weight, angle }, at) => {
-      const y = top + at * step;
-      return (
-        text(left, y, n.words[j], { class: "s11 bold" }) +
-        text(left, y + 11, weightText(weight), { class: "tw s11" }) +
-        text(left + 42, y + 11, degrees(angle), { class: "tb s11" })
-      );
-    }),
   ].join("");
 }
 

@@ -56,8 +56,7 @@ export function mount<S extends LabState, N>(
       state.computed = { state: requested, numbers };
       if (unknown.length === 0 || state.changed) progress.showProblem(undefined);
       // The answer to an input does not wait for a frame: the next one shows it in either case.
-      if (requests.isIdle) drawing.draw();
-      else drawing.drawSoon();
+      drawing[requests.isIdle ? "draw" : "drawSoon"]();
     },
     failed: (message) => progress.showFailure(message),
   });
