@@ -54,7 +54,7 @@ export function explorerPages(): Map<string, StaticFile> {
     ["/favicon.ico", { type: "image/x-icon", body: new Uint8Array(0) }],
   ]);
   for (const [path, file, type] of FILES) pages.set(path, { type, body: builtFile(file) });
-  for (const name of ["element.js", "worker.js", ...partsOf(`${ELEMENT}/parts`)])
+  for (const name of ["element.js", "gpu.js", "worker.js", ...partsOf(`${ELEMENT}/parts`)])
     pages.set(`/${ELEMENT}/${name}`, { type: SCRIPT, body: builtFile(`${ELEMENT}/${name}`) });
   return pages;
 }

@@ -2,7 +2,7 @@
  * `heed figure`, `heed html` and `heed view`: what they write, print, refuse, and how they end. The first two run in this
  * process; `view`, which serves until Ctrl-C, in one of its own.
  */
-import { existsSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { decode } from "../../explorer/state/url.ts";
@@ -285,7 +285,12 @@ describe.skipIf(!isBuilt || !unix)("heed view", () => {
       const port = Number(url.port);
       expect((await send(port, get(port, "/"))).body).toContain("<attention-view");
       // Everything the page asks for is there, with the Lab beside it or not.
-      for (const path of ["/page.js", "/page.css", "/attention-view/element.js", "/attention-view.js"])
+      // Every script of the element but the wrapper for React, also those that it loads later.
+      const element = readdirSync("dist/attention-view", { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".js") && name !== "react.js")
+        .map((name) => `/attention-view/${name.replaceAll("\\", "/")}`);
+      expect(element).toContain("/attention-view/gpu.js");
+      for (const path of ["/page.js", "/page.css", "/attention-view.js", ...element])
         expect([path, (await send(port, get(port, path))).status]).toEqual([path, 200]);
       const same = "Sec-Fetch-Site: same-origin";
       const session = await send(port, get(port, `/data/session${url.search}`, same));
