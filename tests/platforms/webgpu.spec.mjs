@@ -49,7 +49,7 @@ if (!gpu.reason) {
     results[name] = Math.max(...expected.toFloat64().map((x, i) => Math.abs(x - got[i])));
   }
 }
-console.log("RESULT " + JSON.stringify({ reason: gpu.reason, adapter: gpu.adapter, results }));
+console.log("RESULT " + JSON.stringify({ reason: gpu.reason, adapter: gpu.adapter, level: gpu.level, results }));
 `;
 
 const PAGE =
@@ -97,9 +97,11 @@ computes(
       await page.goto(`${origin}/index.html`);
       const text = (await printed).text();
       expect(text, problems.join("\n")).toMatch(/^RESULT /);
-      const { reason, adapter, results } = JSON.parse(text.slice("RESULT ".length));
+      const { reason, adapter, level, results } = JSON.parse(text.slice("RESULT ".length));
       test.skip(reason !== undefined, `this Chromium has no adapter: ${reason}`);
       expect(adapter.vendor.length).toBeGreaterThan(0);
+      // Its self-test passed, on subgroups of 4 and without shader-f16.
+      expect(level).toBe("half");
       expect(Object.keys(results).length).toBe(7);
       for (const [name, error] of Object.entries(results)) expect(error, name).toBeLessThan(1e-4);
       expect([elsewhere, problems]).toEqual([[], []]);

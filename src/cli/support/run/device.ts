@@ -70,7 +70,7 @@ export interface GpuFinding {
 async function examineGpu(): Promise<GpuFinding> {
   try {
     const gpu = await startGpu();
-    const refused = gpu.levels.flatMap((one) => (one.reason ? `; not ${one.name}: ${one.reason}` : []));
+    const refused = gpu.levels.slice(0, -1).flatMap((one) => (one.reason ? `; not ${one.name}: ${one.reason}` : [])); // biome-ignore format: a row, without the experimental level
     const text = `${adapterText(gpu)}; level ${gpu.level}, self-test passed${refused.join("")}`;
     gpu.destroy();
     return { available: true, text };
