@@ -12,6 +12,7 @@ export const TOKENIZER_FILES: readonly (readonly string[])[] = [
   ["tokenizer.json"],
   ["tokenizer.model"],
   ["spiece.model"],
+  ["spm.model"],
   ["sentencepiece.bpe.model"],
   ["source.spm", "vocab.json"],
   ["vocab.txt"],

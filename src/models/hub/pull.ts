@@ -53,6 +53,7 @@ const FILES = [
   "special_tokens_map.json",
   "tokenizer.model",
   "spiece.model",
+  "spm.model",
   "sentencepiece.bpe.model",
   "source.spm",
   "target.spm",

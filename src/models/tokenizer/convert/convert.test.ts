@@ -46,6 +46,16 @@ const sentencePiece = (
   ]);
 
 describe("a model of SentencePiece", () => {
+  test("DeBERTa's has [MASK] after its pieces, and [CLS] and [SEP] around a text", () => {
+    const special = ["[PAD]", "[CLS]", "[SEP]", "[UNK]"].map((text, i): Piece => [text, 0, i === 3 ? 2 : 3]);
+    const pieces = [...special, ...["▁a", "b", "▁", "é"].map((text, i): Piece => [text, -1 - i])];
+    const ids = [integerField(40, 3), integerField(41, 1), integerField(42, 2)];
+    const model = readSentencePiece(sentencePiece(ids, undefined, pieces));
+    const tokenizer = convertedTokenizer("test", sentencePieceJson(model, { modelType: "deberta-v2" }));
+    const { tokens } = tokenizer.encode("a\n\nb[MASK]e\u0301 ");
+    expect(tokens).toEqual(["[CLS]", "▁a", "▁", "b", "[MASK]", "▁", "é", "[SEP]"]);
+    expect([...tokenizer.encode("[MASK]").ids]).toEqual([1, 8, 2]);
+  });
   test.each<[words: string, trainer: Uint8Array[], normalizer?: Uint8Array[]]>([
     ["a model of kind word; heed reads Unigram and BPE", [integerField(3, 3)]],
     ["a model of kind char; heed reads Unigram and BPE", [integerField(3, 4)]],

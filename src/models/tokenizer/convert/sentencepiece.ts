@@ -82,7 +82,7 @@ export function readSentencePiece(
 
 type Scored = readonly [string, number];
 
-/** Orders of ids that differ from the file's: fairseq's, of XLM-RoBERTa and CamemBERT, and T5's additional tokens at the end. */
+/** Orders of ids that differ from the file's: fairseq's, of XLM-RoBERTa and CamemBERT, and T5's and DeBERTa's additional tokens at the end. */
 const ORDERS: Readonly<
   Record<string, (pieces: readonly Scored[], config: Readonly<Record<string, unknown>>) => readonly Scored[]>
 > = {
@@ -97,6 +97,8 @@ const ORDERS: Readonly<
   camembert: (pieces) => [
     ["<s>NOTUSED", 0], ["<pad>", 0], ["</s>NOTUSED", 0], ["<unk>", 0], ["<unk>NOTUSED", -100], ...pieces.slice(1), ["<mask>", 0],
   ], // biome-ignore format: one list
+  "deberta-v2": (pieces) =>
+    pieces.some(([text]) => text === "[MASK]") ? pieces : [...pieces, ["[MASK]", 0]],
   t5: (pieces, { extra_ids: count = 100 }) => [
     ...pieces,
     ...Array.from({ length: Number(count) }, (_, i): Scored => [`<extra_id_${Number(count) - 1 - i}>`, 0]),
@@ -147,24 +149,35 @@ export function sentencePieceJson(
       special.push({ id, content: text, lstrip: text === "<mask>" });
   const isAlbert = modelType === "albert";
   if (isAlbert) special.push({ id: idOf("[MASK]"), content: "[MASK]", lstrip: true });
-  const lower = config.do_lower_case ?? true;
-  const normalizers: object[] = [
-    ...(isAlbert
-      ? [
-          { type: "Replace", pattern: { String: "``" }, content: '"' },
-          { type: "Replace", pattern: { String: "''" }, content: '"' },
-          ...(config.keep_accents === true ? [] : [{ type: "NFKD" }, { type: "StripAccents" }]),
-          ...(lower ? [{ type: "Lowercase" }] : []),
-        ]
-      : []),
-    ...(charsmap.length > 0 ? [{ type: "Precompiled", precompiled_charsmap: base64(charsmap) }] : []),
-    ...(removeSpaces
-      ? [
-          { type: "Strip", strip_left: true, strip_right: true },
-          { type: "Replace", pattern: { Regex: " {2,}" }, content: " " },
-        ]
-      : []),
-  ];
+  const isDeberta = modelType === "deberta-v2";
+  if (isDeberta) special.push({ id: idOf("[MASK]"), content: "[MASK]" });
+  const lower = config.do_lower_case ?? !isDeberta;
+  const replaceSpaces = { type: "Replace", pattern: { Regex: "\\s{2,}|[\\n\\r\\t]" }, content: " " };
+  const normalizers: object[] = isDeberta
+    ? // As transformers 5, which does not use the normalization in the file.
+      [
+        ...(lower ? [{ type: "Lowercase" }] : []),
+        replaceSpaces,
+        { type: "NFC" },
+        { type: "Strip", strip_left: false, strip_right: true },
+      ]
+    : [
+        ...(isAlbert
+          ? [
+              { type: "Replace", pattern: { String: "``" }, content: '"' },
+              { type: "Replace", pattern: { String: "''" }, content: '"' },
+              ...(config.keep_accents === true ? [] : [{ type: "NFKD" }, { type: "StripAccents" }]),
+              ...(lower ? [{ type: "Lowercase" }] : []),
+            ]
+          : []),
+        ...(charsmap.length > 0 ? [{ type: "Precompiled", precompiled_charsmap: base64(charsmap) }] : []),
+        ...(removeSpaces
+          ? [
+              { type: "Strip", strip_left: true, strip_right: true },
+              { type: "Replace", pattern: { Regex: " {2,}" }, content: " " },
+            ]
+          : []),
+      ];
   const scheme = addPrefix ? (kind === "BPE" && config.legacy === false ? "first" : "always") : "never";
   const space = { type: "Metaspace", replacement: SPACE, prepend_scheme: scheme };
   // Metaspace adds no mark before a text that begins with a space; SentencePiece does.
@@ -184,7 +197,11 @@ export function sentencePieceJson(
     added_tokens: addedTokens(special.filter(({ id }) => id >= 0)),
     normalizer: normalizers.length === 0 ? null : { type: "Sequence", normalizers },
     // Unigram never joins two words; BPE may have pieces of several spaces.
-    pre_tokenizer: marks ? null : { ...space, split: kind === "Unigram" },
+    pre_tokenizer: marks
+      ? null
+      : config.split_by_punct === true && isDeberta
+        ? { type: "Sequence", pretokenizers: [{ type: "Punctuation", behavior: "Isolated" }, space] }
+        : { ...space, split: kind === "Unigram" },
     post_processor: templateOf(model, modelType, config, idOf),
     decoder: kind === "BPE" || byteFallback ? { type: "Sequence", decoders } : space,
     model:
@@ -212,7 +229,7 @@ function templateOf(
   config: Readonly<Record<string, unknown>>,
   idOf: (text: string) => number,
 ): object | null {
-  if (modelType === "albert")
+  if (modelType === "albert" || modelType === "deberta-v2")
     return templatePart(["[CLS]", "A", "[SEP]"], ["[CLS]", "A", "[SEP]", "B:1", "[SEP]:1"], idOf);
   if (modelType === "xlm-roberta" || modelType === "camembert")
     return templatePart(["<s>", "A", "</s>"], ["<s>", "A", "</s>", "</s>", "B", "</s>"], idOf);
