@@ -64,7 +64,7 @@ function differentiated<X extends GradTarget, A extends readonly unknown[]>(
   f: (x: X, ...rest: A) => Tensor,
 ): (x: Argument<X>, ...rest: A) => [Tensor, GradOf<X>] {
   // A method without its layer would read a field of undefined.
-  const isMethod = /^forward\s*\(/.test(String(f));
+  const isMethod = isFunction(f) && /^forward\s*\(/.test(String(f));
   const example = isMethod ? "sum(layer.forward(x))" : "sum(x)";
   checkArgument(isFunction(f) && !isMethod, what, `a function, as in ${what}((x) => ${example})(x)`, f);
   return (x, ...rest) => {
