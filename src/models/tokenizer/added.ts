@@ -27,16 +27,16 @@ export interface TextPart {
   readonly end: number;
 }
 
+/** A text as a pattern. The flag `u` forbids the escape of "-", which means itself outside a class. */
+export const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+
 /** A function that splits texts at `tokens`. */
 export function splitter(tokens: readonly AddedToken[]): (text: string) => Iterable<TextPart> {
   if (tokens.length === 0) return (text) => [{ start: 0, end: text.length }];
   const byContent = new Map(tokens.map((token) => [token.content, token]));
   // Longest first: a regular expression takes the first alternative that matches. Each is a literal.
   const literals = [...byContent.keys()].sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
-  const pattern = new RegExp(
-    literals.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|"),
-    "gu",
-  );
+  const pattern = new RegExp(literals.map(escaped).join("|"), "gu");
   return (text) => split(text, pattern, byContent);
 }
 

@@ -246,6 +246,13 @@ describe("WordPiece", () => {
 });
 
 describe("added tokens", () => {
+  test("may have any character", () => {
+    const names = ["<fim-prefix>", "a-b", "^$.*+?()[]{}|/\\", "<|end of text|>", "--", "\u{1f600}-"];
+    const spec = bytePairs({ added: names.map((name, n) => added(name, 300 + n)) });
+    for (const [n, name] of names.entries())
+      expect([...new Tokenizer(spec).encode(`x${name}x`).ids.slice(1, -1)], name).toEqual([300 + n]);
+  });
+
   test("the longest that begins at a position is found before anything else", () => {
     const spec = bytePairs({ added: [added("<a>", 300), added("<a><b>", 301), added("<b>", 302)] });
     expect(tokensOf(spec, "x<a><b><a><b")).toEqual(["x", "<a><b>", "<a>", "<", "b"]);

@@ -1,4 +1,5 @@
 /** Pre-tokenizers of tokenizer.json, which split a text into chunks that no token crosses. */
+import { escaped } from "../added.ts";
 import { GPT2_CHUNKS } from "../bytes.ts";
 import type { Aligned } from "./aligned.ts";
 import type { Matcher } from "./matcher.ts";
@@ -110,9 +111,6 @@ function readBehavior(part: ConfigPart): Behavior {
     ? (name as Behavior)
     : part.refuse(`behavior must be ${BEHAVIORS.join(", ")}, got ${behavior}`);
 }
-
-/** A text as a pattern. The flag `u` forbids the escape of "-", which means itself outside a class. */
-const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 
 /** Splits at the matches of a pattern; with `invert`, at the text between them. */
 function* split(chunk: Aligned, matcher: Matcher, behavior: Behavior, invert: boolean): Generator<Aligned> {
