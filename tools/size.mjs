@@ -61,8 +61,8 @@ export const LIMITS = {
   "heed/kernels": 52_100,
   "heed/webgpu": 58_100,
   "heed/webgpu: matrices": 1_400,
-  "the explorer's page: to the first paint": 42_700,
-  "attention-view: the element, lit and its worker": 55_650,
+  "the explorer's page: to the first paint": 42_900,
+  "attention-view: the element, lit and its worker": 55_950,
   "attention-view: to the first picture of a bundle": 131_600,
   "attention-view: everything, in one file": 229_700,
 };

@@ -483,7 +483,7 @@ describe("rejected input has an error class, a code, and a message that names th
     ["an integer mask", DTypeError, "mask-dtype", /attnMask must be bool or float32, got attnMask \[6, 9\] int32/, call({ attnMask: zeros([6, 9], "int32") })],
     ["a float64 mask", DTypeError, "mask-dtype", /got attnMask \[6, 9\] float64/, call({ attnMask: zeros([6, 9], "float64") })],
     ["a mask that is none", ShapeError, "tensor", /attnMask: expected a tensor .* got true/, call({ attnMask: true })],
-    ["a function as scoreMod", OptionError, "score-mod", /scoreMod takes softcap\(c\), alibi\(slopes\)/, call({ scoreMod: () => 1 })],
+    ["a function as scoreMod", OptionError, "score-mod", /scoreMod takes what softcap\(c\), alibi\(slopes\)/, call({ scoreMod: () => 1 })],
     ["sinks of another length", ShapeError, "sinks", /sinks must be \[Hq = 4\], got \[1, 2\]/, call({ sinks: [1, 2] })],
     ["sinks of two axes", ShapeError, "sinks", /got sinks \[2, 2\] float32/, call({ sinks: zeros([2, 2]) })],
     ["weights of no such row", OptionError, "selection", /rows holds 6, expected integers from 0 to 5/, call({ returnWeights: { rows: [6] } })],

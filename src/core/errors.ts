@@ -159,10 +159,12 @@ export function isList(value: unknown): boolean {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }
 
-/** True for a function that can be called without `new`: a class cannot be, nor can a constructor of JavaScript such as Map. */
+/** True for a function that can be called without `new`: a class cannot be, nor can most constructors of JavaScript, such as Map. */
 export const isFunction = (value: unknown): value is (...args: never[]) => unknown =>
   typeof value === "function" &&
-  !/^class|^function \w+\(\)\s*{\s*\[native/.test(value.prototype && `${value}`);
+  !/^class|^function (?!String|Number|Boolean|BigInt|Array|Object|Date)\w+\(\)\s*{\s*\[native/.test(
+    value.prototype && `${value}`,
+  );
 
 /** True for a Map, also one of another realm. */
 export function isMap(value: unknown): boolean {

@@ -26,16 +26,6 @@ const outdent = {
       : undefined,
 };
 
-/** Leaves out fields of classes without a value, as tsconfig.build.json does for dist. */
-const withoutFields = {
-  name: "heed-without-fields",
-  /** @param {string} code @param {string} id */
-  transform: (code, id) =>
-    id.endsWith(".ts")
-      ? code.replace(/^ {2}(?:(?:private|protected|readonly) )*\w+[?!]?: (?:(?! = )[^\n{])+;\n/gm, "")
-      : undefined,
-};
-
 /** @param {string} sheet */
 export const withoutSpaces = (sheet) =>
   sheet
@@ -70,7 +60,7 @@ const atOnce = {
 const OPTIONS = {
   platform: /** @type {const} */ ("browser"),
   logLevel: /** @type {const} */ ("warn"),
-  plugins: [withoutFields, outdent, oneThread],
+  plugins: [outdent, oneThread],
   transform: { target: "es2022" },
 };
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as fc from "fast-check";
-import { OptionError, tensor } from "heed";
+import { OptionError, type Tensor, tensor } from "heed";
 import { type Communicator, localCluster } from "heed/cluster";
 import { readSafetensors, writeSafetensors } from "heed/io";
 import { add, multiply, record, square, sum } from "heed/nn";
@@ -96,9 +96,19 @@ describe("train over ranks", () => {
         });
         return out;
       };
+      /** Its backward pass takes longer than a turn, between those of w and u. */
+      const slow = (x: Tensor) => {
+        const out = multiply(x, 1);
+        const backward = ([d]: readonly (Tensor | undefined)[]) => {
+          for (const end = performance.now() + 10; performance.now() < end; );
+          return [d];
+        };
+        record({ name: "slow", inputs: [out], outputs: [out], backward });
+        return out;
+      };
       const model = {
         parameters: () => new Map(Object.entries({ u, w })),
-        loss: (x: number) => sum(square(add(multiply(multiply(first(), x), w), w))),
+        loss: (x: number) => sum(square(add(multiply(slow(multiply(first(), x)), w), w))),
       };
       const data = (step: number) => [1, 2, 3, 4, 5].map((x) => Math.fround(x / 7 + step));
       const { losses } = await train<number>({ model, data, steps: 2, comm });
@@ -118,7 +128,8 @@ describe("train over ranks", () => {
       return run2(comm, comm.rank === 0 ? log : []).catch(({ message }) => message);
     });
     // Rank 0 has two micro-batches; the gradient of w is exchanged before that of u is there.
-    expect(log.slice(0, 3)).toEqual(["backward of u", "exchange", "backward of u"]);
+    expect(log.slice(0, 2)).toEqual(["backward of u", "exchange"]);
+    expect(log.slice(2)).toContain("backward of u");
     expect(errors).toEqual(["the link is down", expect.stringContaining("rank 1 waits for rank 0")]);
   });
 
