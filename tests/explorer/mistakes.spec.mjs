@@ -11,8 +11,8 @@ import { test } from "./support/fixtures.ts";
 const MISTAKES = [
   ["await one.open({ blocks: [{ layers: [] }] })", "storeFrom: no heads were given"],
   ["await one.open({ blocks: [] })", "storeFrom: no heads were given"],
-  ["await one.open({ blocks: {} })", "storeFrom: expected { blocks: [...] }, got Object"],
-  ["await one.open({ blocks: null })", "storeFrom: expected { blocks: [...] }, got Object"],
+  ["await one.open({ blocks: {} })", "storeFrom: expected { blocks: [...] } (of a model's attention, storeFromModel makes a store), got Object"],
+  ["await one.open({ blocks: null })", "storeFrom: expected { blocks: [...] } (of a model's attention, storeFromModel makes a store), got Object"],
   ["await one.open({ blocks: [{}] })", "storeFrom: block \"self\": layers must be a list of objects, got undefined"],
   ["await one.open({ blocks: [{ layers: [{ query: makeInput({}).blocks[0].layers[0].query }] }] })", "storeFrom: layer 0 of `self` is left out: `self.q.0` is present, but `self.k.0` is missing"],
   ["await one.open({ blocks: [{ layers: [{ q: 1, k: 2 }] }] })", "storeFrom: blocks[0].layers[0]: unknown option \"q\"; expected one of layer, query, key, wei"],

@@ -305,7 +305,9 @@ async function positionsElsewhere(
 ) {
   const folder = join(import.meta.dirname, "../../../models/captures");
   const weights = [];
-  for (const file of readdirSync(folder).filter((name) => /(?<!time-flies)\.safetensors$/.test(name))) {
+  for (const file of readdirSync(folder).filter((name) =>
+    /(?<!time-flies|translation)\.safetensors$/.test(name),
+  )) {
     const store = await openStore(readFileSync(join(folder, file)), { name: file });
     const [{ Nk, special }] = store.blocks;
     const all = await store.weights({ block: 0, layer, head });

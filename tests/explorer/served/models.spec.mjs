@@ -47,6 +47,7 @@ test("models are listed; a click reads the same words by another one; bar, tabs 
   await expect(by.locator("option")).toHaveText([
     "the small model that comes with heed",
     "decoder",
+    "translator",
     "someone/tiny",
     "all-MiniLM-L6-v2",
   ]);
